@@ -1,0 +1,128 @@
+"""What every verb shares: its parser, the two output options, and a way to write that cannot surprise.
+
+No verb's own options live here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+from dpverify.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+
+_NEGATIVE = re.compile(r"-\.?\d.*")
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, except that a word such as -1e-6 or -1/2 is a number and never an option."""
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """The options of one verb. Raises SystemExit once the help, or what is wrong, has been printed."""
+        # A leading blank tells argparse that the word is a value; every reader of a number ignores it.
+        return self.parse_args([" " + word if _NEGATIVE.fullmatch(word) else word for word in words])
+
+
+def parser_of(verb: str, purpose: str, home: ModuleType) -> Parser:
+    """The parser of one verb. `home` offers `configure(parser)` and `EXAMPLE`, a command that can be run as it stands."""
+    parser = Parser(
+        prog=f"dpverify {verb}",
+        description=f"{purpose[0].upper()}{purpose[1:]}.",
+        epilog=f"example:\n  {home.EXAMPLE}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    home.configure(parser)
+    output = parser.add_argument_group("output")
+    output.add_argument("--output-format", choices=("text", "json"), default="text", help="default: text")
+    output.add_argument("--output", metavar="FILE", help="write the result to FILE instead of standard output")
+    return parser
+
+
+def text(word: str) -> str:
+    """The type of an option whose value is passed on unread."""
+    return word.strip()
+
+
+def whole(word: str) -> int:
+    """The type of an option that is a whole number; 10**6 and 1e6 are understood as well as 1000000 and 1_000_000."""
+    plain = word.strip().replace("_", "")
+    match = re.fullmatch(r"([+-]?\d{1,19})(?:\*\*(\d{1,2})|[eE]\+?(\d{1,2}))?", plain, re.ASCII)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{word.strip()!r} is not a whole number; write 1000000, 1e6 or 10**6")
+    number, power, exponent = match.groups()
+    if power is not None:
+        return int(int(number) ** int(power))
+    return int(number) * 10 ** int(exponent or 0)
+
+
+def publish(options: argparse.Namespace, result: str | dict[str, Any] | list[Any]) -> None:
+    """Write a verb's result where --output says. Text is written as it is, anything else as JSON."""
+    if isinstance(result, str):
+        written = result
+    else:
+        from dpverify.report.json import to_json
+
+        written = to_json(result)
+    if options.output is None:
+        emit(written)
+    else:
+        write_file(options.output, written, "--output")
+
+
+def emit(written: str) -> None:
+    """Write to standard output. A reader that went away early (`| head`) changes nothing, the exit code included."""
+    try:
+        sys.stdout.write(written)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence(sys.stdout)
+    except OSError as error:
+        _silence(sys.stdout)
+        raise InputError(f"standard output cannot be written: {error.strerror}; use --output FILE.") from error
+
+
+def _silence(stream: Any) -> None:
+    """Let what is left in the stream's buffer go nowhere, so that closing it at exit cannot fail again."""
+    try:
+        descriptor = stream.fileno()
+    except (AttributeError, OSError, ValueError):
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
+def write_file(path: str, written: str, option: str) -> None:
+    """Write a file as UTF-8. Raises InputError that names the option, the path and the reason."""
+    try:
+        with open(path, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(written)
+    except OSError as error:
+        raise _unwritable(path, option, error) from error
+
+
+def require_writable(path: str | None, option: str) -> None:
+    """Find out before the work starts whether its result can be written. An existing file keeps its content."""
+    if path is None:
+        return
+    existed = os.path.lexists(path)
+    try:
+        with open(path, "a", encoding="utf-8"):
+            pass
+        if not existed:
+            os.remove(path)
+    except OSError as error:
+        raise _unwritable(path, option, error) from error
+
+
+def _unwritable(path: str, option: str, error: OSError) -> InputError:
+    remedy = "create the directory first" if error.errno == errno.ENOENT else "name a file that you may write"
+    return InputError(f"{option} {path}: this file cannot be written ({error.strerror}); {remedy}.")

@@ -1,0 +1,63 @@
+"""Every error that dpverify raises on purpose.
+
+One root class. A message says what was wrong (with the offending value), why, and what to do about it. The command line
+prints the message alone and exits with `exit_code`; a traceback is left for faults of dpverify itself.
+Nothing but error classes lives here, and nothing of dpverify is imported.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class DpverifyError(Exception):
+    """Root of all errors that dpverify raises on purpose. `exit_code` is what the command line returns for it."""
+
+    exit_code = 2
+
+
+class InputError(DpverifyError, ValueError):
+    """A value, an option or a file that was handed in cannot be used as it is."""
+
+
+class ImpossibleRequest(InputError):
+    """The request is well formed, but no number can answer it (a Gaussian with delta = 0, say)."""
+
+
+class MissingDependency(DpverifyError, ImportError):
+    """An optional package is needed and is not installed; the message carries the install line."""
+
+
+class UndecidedError(DpverifyError):
+    """The question has an answer, but the precision or the time allowed did not reach it."""
+
+    exit_code = 3
+
+
+class PrecisionError(UndecidedError):
+    """The digits asked for were not reached at the largest working precision. `reached` is the number that was."""
+
+    def __init__(self, message: str, *, reached: int) -> None:
+        super().__init__(message)
+        self.reached = reached
+
+
+class UndecidedComparison(UndecidedError):
+    """Two enclosures overlap, so neither order is certain. Ask for more digits."""
+
+
+class DerivationError(DpverifyError):
+    """A step of a derivation did not pass its check: the formula that a mechanism states is wrong."""
+
+    exit_code = 4
+
+
+class MechanismError(DpverifyError):
+    """A mechanism under audit failed: it raised, hung, died, changed its input or returned something that is no batch.
+
+    `partial` holds whatever had been measured before it failed (an `AuditResult` or None).
+    """
+
+    def __init__(self, message: str, *, partial: Any = None) -> None:
+        super().__init__(message)
+        self.partial = partial
