@@ -50,7 +50,7 @@ _HOME = {
     "recheck": "dpverify.audit.evidence",
 }
 
-__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - every entry is a string
+__all__ = ["__version__", *sorted(_HOME)]
 
 
 def __getattr__(name: str) -> Any:

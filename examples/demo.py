@@ -26,7 +26,11 @@ def main() -> int:
         if done.returncode != expected:
             surprises += 1
             print(f"Surprise: exit code {done.returncode} where {expected} was expected.\n", flush=True)
-    print("The leaky mechanism was refuted, the sound one was not, and the bound was found." if not surprises else "The demo failed.")
+    print(
+        "The leaky mechanism was refuted, the sound one was not, and the bound was found."
+        if not surprises
+        else "The demo failed."
+    )
     return min(surprises, 1)
 
 

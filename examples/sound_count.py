@@ -34,7 +34,8 @@ def exponential_coins(exponent: Fraction, rng: np.random.Generator, size: int) -
         lasts = rng.integers(0, exponent.denominator * place, running.size) < exponent.numerator
         failed_on[running[~lasts]] = place
         running = running[lasts]
-    return failed_on % 2 == 1
+    odd: NDArray[np.bool_] = failed_on % 2 == 1
+    return odd
 
 
 def geometric(exponent: Fraction, rng: np.random.Generator, size: int) -> NDArray[np.int64]:

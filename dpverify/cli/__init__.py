@@ -1,6 +1,6 @@
 """The command line: words in, text or JSON out, an exit code that a script can rely on.
 
-Here stand the list of verbs and the exit codes; each verb has a file of its own, read only when it is called, so that a
+Here stands the list of verbs; each verb has a file of its own, read only when it is called, so that a
 look-up does not pay for an audit. Nothing is computed here and nothing is laid out here (that is `report`).
 """
 
@@ -8,20 +8,15 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
+from dpverify.cli.exit_codes import INTERNAL, INTERRUPTED, NOTHING_REFUTED, REFUTED, UNDECIDED, UNUSABLE
 from dpverify.errors import DpverifyError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-NOTHING_REFUTED = 0
-REFUTED = 1
-UNUSABLE = 2
-UNDECIDED = 3
-INTERNAL = 4
-INTERRUPTED = 130
 
 VERBS = {
     "list": ("dpverify.cli.listing", "the mechanisms that dpverify knows, and their parameters"),
@@ -85,12 +80,12 @@ def _run(arguments: Sequence[str]) -> int:
     verb = arguments[0] if arguments else "--help"
     if verb in ("-h", "--help", "help"):
         emit(_OVERVIEW.format(verbs="\n".join(f"  {name:9}{purpose}" for name, (_, purpose) in VERBS.items())))
-        return 0 if arguments else UNUSABLE
+        return NOTHING_REFUTED if arguments else UNUSABLE
     if verb == "--version":
         from dpverify import __version__
 
         emit(f"dpverify {__version__}\n")
-        return 0
+        return NOTHING_REFUTED
     if verb not in VERBS:
         _say(f"dpverify: there is no verb {verb!r}; the verbs are {', '.join(VERBS)}. Options follow the verb.")
         return UNUSABLE
@@ -105,10 +100,8 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _say(message: str) -> None:
-    try:
+    with suppress(OSError):  # nobody listens; the exit code still speaks
         print(message, file=sys.stderr, flush=True)  # noqa: T201 - this is the voice of the command line
-    except OSError:
-        pass  # nobody listens; the exit code still speaks
 
 
 def _show_traceback() -> bool:

@@ -63,6 +63,18 @@ def whole(word: str) -> int:
     return int(number) * 10 ** int(exponent or 0)
 
 
+def mechanism_called(name: str) -> Any:
+    """The mechanism of that name. Raises InputError with the names that come close, or all of them."""
+    from dpverify.mechanisms import registry
+
+    if name in registry:
+        return registry[name]
+    import difflib
+
+    names = difflib.get_close_matches(name.lower(), registry, n=3) or sorted(registry)
+    raise InputError(f"there is no mechanism {name!r}; there is {', '.join(names)}. `dpverify list` shows all.")
+
+
 def publish(options: argparse.Namespace, result: str | dict[str, Any] | list[Any]) -> None:
     """Write a verb's result where --output says. Text is written as it is, anything else as JSON."""
     if isinstance(result, str):

@@ -45,9 +45,10 @@ def load_input(words: str) -> Any:
         return ast.literal_eval(words.strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else str(error) or type(error).__name__
+        reason = reason.split(" on line")[0].split(": <ast")[0]  # without positions and object addresses
         raise InputError(
-            f"--inputs {words}: this is no Python literal ({reason.split(' on line')[0].split(': <ast')[0]}). Write a number, a list"
-            """ such as "[1, 2]", text in two pairs of quotes such as "'yes'", or path/to/file.py:NAME."""
+            f"--inputs {words.strip()}: this is no Python literal ({reason}). Write a number, a list such as "
+            """"[1, 2]", text in two pairs of quotes such as "'yes'", or path/to/file.py:NAME."""
         ) from None
 
 
@@ -114,7 +115,9 @@ def _is_free(name: str) -> bool:
 
 def _failed_import(place: str, words: str, error: BaseException) -> InputError:
     if isinstance(error, SyntaxError):
-        return InputError(f"{words}: {error.filename}, line {error.lineno}: syntax error: {error.msg}. Correct the file and try again.")
+        return InputError(
+            f"{words}: {error.filename}, line {error.lineno}: syntax error: {error.msg}. Correct the file and try again."
+        )
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
     remedy = (

@@ -1,0 +1,86 @@
+"""`dpverify audit`: sample a mechanism's code and try to refute its claim."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpverify.cli.common import publish, require_writable, text, whole, write_file
+from dpverify.cli.exit_codes import of_verdict
+from dpverify.errors import InputError, MechanismError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from dpverify.audit.api import AuditResult
+
+EXAMPLE = 'dpverify audit examples/visits.py:sound --epsilon 1 --inputs "[1, 3, 2, 1]" "[1, 2, 1]"'
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The claim, the two inputs, and how hard to try."""
+    parser.add_argument("target", metavar="TARGET", type=text, help="the mechanism: module:name or path/file.py:name")
+    claim = parser.add_argument_group("the claim", "A number is a decimal or a fraction and is taken exactly: 0.1, 1e-6, 1/3.")
+    claim.add_argument("--epsilon", metavar="E", type=text, required=True, help="privacy loss, in nats")
+    claim.add_argument("--delta", metavar="D", type=text, default="0", help="default: 0, pure differential privacy")
+    claim.add_argument(
+        "--inputs",
+        metavar=("A", "B"),
+        nargs=2,
+        type=text,
+        required=True,
+        help="two neighbouring datasets: Python literals, or path/file.py:NAME",
+    )
+    effort = parser.add_argument_group("effort")
+    effort.add_argument("--samples", metavar="N", type=whole, default=10**6, help="outputs a side, at most; default: 1000000")
+    effort.add_argument(
+        "--alpha", metavar="A", type=text, default="1e-3", help="probability of refuting a true claim; default: 1e-3"
+    )
+    effort.add_argument("--seed", metavar="K", type=whole, default=0, help="the same seed gives the same verdict; default: 0")
+    effort.add_argument(
+        "--outputs",
+        choices=("bits", "reals"),
+        default="bits",
+        help="bits: floats as they are; reals: floats rounded first, so that low-order bits play no part; default: bits",
+    )
+    parser.add_argument("--evidence", metavar="FILE", help="save what was counted, for `dpverify recheck`")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Load, audit, print, save. Whatever was measured is saved even when the mechanism fails half way."""
+    from dpverify.cli.target import load_input, load_target
+
+    for path, option in ((options.output, "--output"), (options.evidence, "--evidence")):
+        require_writable(path, option)
+    if options.output is not None and options.output == options.evidence:
+        raise InputError(f"--output and --evidence both name {options.output}; give each a file of its own.")
+    mechanism = load_target(options.target)
+    inputs = (load_input(options.inputs[0]), load_input(options.inputs[1]))
+
+    from dpverify.audit.api import audit
+
+    try:
+        result = audit(
+            mechanism,
+            inputs=inputs,
+            epsilon=options.epsilon,
+            delta=options.delta,
+            samples=options.samples,
+            alpha=options.alpha,
+            seed=options.seed,
+            outputs=options.outputs,
+        )
+    except MechanismError as error:
+        if error.partial is not None:
+            _hand_over(options, error.partial)
+        raise
+    return _hand_over(options, result)
+
+
+def _hand_over(options: argparse.Namespace, result: AuditResult) -> int:
+    from dpverify.report import audit as report
+    from dpverify.report.json import to_json
+
+    if options.evidence is not None:
+        write_file(options.evidence, to_json(result.evidence), "--evidence")
+    publish(options, report.as_data(result) if options.output_format == "json" else report.as_text(result))
+    return of_verdict(result.verdict)

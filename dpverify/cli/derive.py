@@ -1,0 +1,32 @@
+"""`dpverify derive`: how a mechanism's bound follows from its density."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpverify.cli.common import publish, text
+
+if TYPE_CHECKING:
+    import argparse
+
+EXAMPLE = "dpverify derive laplace"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The mechanism, and how much of the derivation to show."""
+    parser.add_argument("mechanism", metavar="NAME", type=text, help="a mechanism; `dpverify list` shows them all")
+    parser.add_argument("--latex", action="store_true", help="formulas as LaTeX")
+    parser.add_argument("--steps", action="store_true", help="every step, with how it was checked")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Derive and print."""
+    from dpverify.cli.common import mechanism_called
+    from dpverify.report import derivation as report
+
+    derivation = mechanism_called(options.mechanism).derivation()
+    if options.output_format == "json":
+        publish(options, report.as_data(derivation))
+    else:
+        publish(options, report.as_text(derivation, latex=options.latex, steps=options.steps))
+    return 0

@@ -1,0 +1,45 @@
+"""`dpverify recheck`: a verdict from saved evidence, without sampling and without running the mechanism."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from dpverify.cli.common import publish, require_writable
+from dpverify.cli.exit_codes import of_verdict
+from dpverify.errors import InputError
+
+if TYPE_CHECKING:
+    import argparse
+
+EXAMPLE = "dpverify recheck examples/leaky-evidence.json"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The evidence file."""
+    parser.add_argument("evidence", metavar="EVIDENCE.json", help="a file that `dpverify audit --evidence` wrote")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read, recompute, print."""
+    require_writable(options.output, "--output")
+    evidence = _read(options.evidence)
+
+    from dpverify.audit.evidence import recheck
+    from dpverify.report import audit as report
+
+    result = recheck(evidence)
+    publish(options, report.as_data(result) if options.output_format == "json" else report.as_text(result))
+    return of_verdict(result.verdict)
+
+
+def _read(path: str) -> Any:
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return json.load(stream)
+    except OSError as error:
+        raise InputError(
+            f"{path}: this file cannot be read ({error.strerror}); name a file that audit --evidence wrote."
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: this file is no JSON ({error}); name a file that audit --evidence wrote.") from error
