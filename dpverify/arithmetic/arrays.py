@@ -1,0 +1,59 @@
+"""NumPy arrays: double precision, for plots and tables. Nothing that is certified passes through here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+from numpy.typing import NDArray
+from scipy import special
+
+from dpverify.arithmetic.exact import float_above
+
+Array = NDArray[np.float64]
+
+
+class ArrayArithmetic:
+    """Elementwise double-precision arithmetic; a few units in the last place, and no guarantee."""
+
+    name = "numpy"
+
+    def exact(self, number: fmpq) -> float:
+        return float_above(number)
+
+    def rational(self, above: int, below: int = 1) -> float:
+        return above / below
+
+    def pi(self) -> float:
+        return float(np.pi)
+
+    def exp(self, x: Array) -> Array:
+        return np.exp(x)
+
+    def expm1(self, x: Array) -> Array:
+        return np.expm1(x)
+
+    def log(self, x: Array) -> Array:
+        return np.log(x)
+
+    def log1p(self, x: Array) -> Array:
+        return np.log1p(x)
+
+    def sqrt(self, x: Array) -> Array:
+        return np.sqrt(x)
+
+    def abs(self, x: Array) -> Array:
+        return np.abs(x)
+
+    def sign(self, x: Array) -> Array:
+        return np.sign(x)
+
+    def normal_cdf(self, x: Array) -> Any:
+        return special.ndtr(x)
+
+    def zeta(self, x: Array) -> Any:
+        return special.zeta(x)
+
+
+ARRAYS = ArrayArithmetic()

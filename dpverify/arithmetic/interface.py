@@ -1,0 +1,53 @@
+"""The small interface that every formula is written against.
+
+A formula is a function `f(m, ...)`: it uses `+ - * / **` on its values, and the methods of `m` for everything else.
+The same formula then runs on Arb balls (certified numbers), SymPy expressions (derivations), mpmath (second opinion),
+NumPy arrays (plots) and text (what the command line prints). There is no branching on values in a formula: the caller
+decides which formula applies, by exact comparison of rationals.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeAlias
+
+from flint import fmpq
+
+Value: TypeAlias = Any
+"""A number of whichever arithmetic is in use: arb, sympy.Expr, mpf, numpy array or text."""
+
+
+class Arithmetic(Protocol):
+    """What a formula may call. Integers mix with values freely; every other constant goes through `rational`."""
+
+    name: str
+
+    def exact(self, number: fmpq) -> Value:
+        """A given exact rational as a value."""
+
+    def rational(self, above: int, below: int = 1) -> Value:
+        """above / below. Writing `1/3` in a formula would be a float."""
+
+    def pi(self) -> Value: ...
+
+    def exp(self, x: Value) -> Value: ...
+
+    def expm1(self, x: Value) -> Value:
+        """e^x - 1, accurate near 0."""
+
+    def log(self, x: Value) -> Value: ...
+
+    def log1p(self, x: Value) -> Value:
+        """log(1 + x), accurate near 0."""
+
+    def sqrt(self, x: Value) -> Value: ...
+
+    def abs(self, x: Value) -> Value: ...
+
+    def sign(self, x: Value) -> Value:
+        """-1, 0 or 1."""
+
+    def normal_cdf(self, x: Value) -> Value:
+        """Phi(x), the probability that a standard Gaussian is at most x; accurate in relative terms in the lower tail."""
+
+    def zeta(self, x: Value) -> Value:
+        """Riemann's zeta function."""

@@ -1,0 +1,54 @@
+"""SymPy expressions: what derivations, LaTeX and proofs are made of.
+
+`expm1` and `log1p` are written out, so that simplification sees plain exponentials and logarithms.
+"""
+
+from __future__ import annotations
+
+import sympy
+from flint import fmpq
+
+
+class SymbolicArithmetic:
+    """Exact expressions; nothing is ever rounded."""
+
+    name = "sympy"
+
+    def exact(self, number: fmpq) -> sympy.Rational:
+        return sympy.Rational(int(number.p), int(number.q))
+
+    def rational(self, above: int, below: int = 1) -> sympy.Rational:
+        return sympy.Rational(above, below)
+
+    def pi(self) -> sympy.Expr:
+        return sympy.pi
+
+    def exp(self, x: sympy.Expr) -> sympy.Expr:
+        return sympy.exp(x)
+
+    def expm1(self, x: sympy.Expr) -> sympy.Expr:
+        return sympy.exp(x) - 1
+
+    def log(self, x: sympy.Expr) -> sympy.Expr:
+        return sympy.log(x)
+
+    def log1p(self, x: sympy.Expr) -> sympy.Expr:
+        return sympy.log(1 + x)
+
+    def sqrt(self, x: sympy.Expr) -> sympy.Expr:
+        return sympy.sqrt(x)
+
+    def abs(self, x: sympy.Expr) -> sympy.Expr:
+        return sympy.Abs(x)
+
+    def sign(self, x: sympy.Expr) -> sympy.Expr:
+        return sympy.sign(x)
+
+    def normal_cdf(self, x: sympy.Expr) -> sympy.Expr:
+        return sympy.erfc(-x / sympy.sqrt(2)) / 2
+
+    def zeta(self, x: sympy.Expr) -> sympy.Expr:
+        return sympy.zeta(x)
+
+
+SYMBOLS = SymbolicArithmetic()

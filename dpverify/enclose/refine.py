@@ -1,0 +1,74 @@
+"""Evaluate at rising precision until the digits asked for are guaranteed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flint import arb, fmpq
+
+from dpverify.arithmetic.enclosure import Enclosure, arb_above
+from dpverify.arithmetic.precision import working_precision
+from dpverify.errors import InputError, PrecisionError
+
+BITS_PER_DIGIT = 3.3219280948873626
+LARGEST_DIGITS = 10_000
+_GUARD = 24
+"""Bits beyond the digits: they keep a straddled double, and with it a second evaluation, rare."""
+
+
+def check_digits(digits: int) -> int:
+    """`digits` as it is, or an InputError."""
+    if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= LARGEST_DIGITS:
+        raise InputError(f"digits = {digits!r}: ask for a whole number of digits from 1 to {LARGEST_DIGITS}.")
+    return digits
+
+
+def goal_bits(digits: int) -> int:
+    """The relative accuracy, in bits, that guarantees `digits` digits and, as a rule, the safe double."""
+    return max(int(digits * BITS_PER_DIGIT) + 4, 54 + _GUARD)
+
+
+def enclose(
+    evaluate: Callable[[int], arb | fmpq], digits: int, *, what: str, within: tuple[int, int] | None = None
+) -> Enclosure:
+    """The value of `evaluate` to `digits` guaranteed digits, with a decided least double above it.
+
+    `evaluate(bits)` runs at working precision `bits` + guard and returns a ball that contains the value (or the exact
+    value). `within` is a closed interval that is known to contain it (a probability lies in (0, 1)), and is intersected.
+    Raises PrecisionError, naming `what`, when precision runs out.
+    """
+    bits = goal_bits(digits)
+    needed = int(digits * BITS_PER_DIGIT) + 2
+    largest = 30_000 + 8 * bits
+    reached = 0
+    while bits <= largest:
+        with working_precision(bits + 16):
+            value = evaluate(bits)
+            if isinstance(value, arb) and value.is_exact() and _is_moderate(value):
+                value = value.fmpq()
+            if isinstance(value, fmpq):
+                return Enclosure(value, digits=digits)
+            if within is not None:
+                value = _clipped(value, *within)
+            accuracy = int(value.rel_accuracy_bits())
+            if accuracy >= needed and arb_above(value.lower()) == arb_above(value.upper()):
+                return Enclosure(value, digits=digits)
+        reached = max(reached, int(accuracy / BITS_PER_DIGIT))
+        bits = max(2 * bits, bits + needed - accuracy) if accuracy > -bits else 2 * bits
+    raise PrecisionError(
+        f"{what}: {reached} of {digits} digits were reached at {largest} bits of working precision; "
+        "ask for fewer digits, or move the request away from the extreme.",
+        reached=reached,
+    )
+
+
+def _is_moderate(value: arb) -> bool:
+    """Whether an exact ball is small enough to be written as a fraction."""
+    return bool(value == 0) or bool(arb(2) ** -2000 < abs(value) < arb(2) ** 2000)
+
+
+def _clipped(value: arb, low: int, high: int) -> arb:
+    if value.lower() >= low and value.upper() <= high:
+        return value
+    middle = fmpq(low + high, 2)
+    return value.intersection(arb(middle, high - middle))

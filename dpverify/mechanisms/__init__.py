@@ -1,0 +1,44 @@
+"""WHAT is verified: one file a mechanism. A new mechanism is a new file here; nothing else in this package is edited.
+
+A file `truncated_laplace.py` holds the class `TruncatedLaplace`, which the command line calls `truncated-laplace`.
+Files whose names start with an underscore are what mechanisms have in common.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING
+
+from dpverify.errors import InputError
+
+if TYPE_CHECKING:
+    from dpverify.mechanisms._additive import AdditiveNoise
+
+
+def names() -> list[str]:
+    """The command-line names of all mechanisms, sorted."""
+    return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+
+
+def class_names() -> list[str]:
+    """The class names of all mechanisms, in the same order."""
+    return [_class_name(name) for name in names()]
+
+
+def by_name(name: str) -> type[AdditiveNoise]:
+    """The mechanism that the command line calls `name`. Imports that mechanism's file and no other."""
+    if name not in names():
+        raise InputError(f"{name!r} is not a mechanism; the mechanisms are {', '.join(names())}.")
+    module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+    found: type[AdditiveNoise] = getattr(module, _class_name(name))
+    return found
+
+
+def by_class_name(class_name: str) -> type[AdditiveNoise] | None:
+    """The mechanism class called `class_name`, or None."""
+    return next((by_name(name) for name in names() if _class_name(name) == class_name), None)
+
+
+def _class_name(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("-"))

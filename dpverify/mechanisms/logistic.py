@@ -1,0 +1,47 @@
+"""The logistic mechanism."""
+
+from __future__ import annotations
+
+import math
+
+from dpverify.arithmetic.interface import Arithmetic, Value
+from dpverify.mechanisms._additive import AdditiveNoise
+from dpverify.mechanisms._parameters import scale_parameter
+
+
+class Logistic(AdditiveNoise):
+    """Add logistic noise of scale s.  delta(eps) = (e^{d/2} - e^{eps/2})^2 / (e^d - 1) for |eps| <= d, d = sensitivity/s; 0 above, 1 - e^eps below.
+
+    The least scale is sensitivity / (eps + 2 log1p(r) - 2 log1p(-delta)), r = sqrt(delta (1 - e^-eps + delta e^-eps)).
+    [Vinterbo 2022, Theorem 4]
+    """
+
+    __slots__ = ()
+    name = "logistic"
+    scale = scale_parameter()
+    loss_slope = 1
+
+    def log_density(self, m: Arithmetic, x: Value) -> Value:
+        return -x - 2 * m.log1p(m.exp(-x))
+
+    def cdf(self, m: Arithmetic, x: Value) -> Value:
+        return 1 / (1 + m.exp(-x))
+
+    def threshold(self, m: Arithmetic, eps: Value, d: Value) -> Value:
+        return m.log(m.expm1((eps + d) / 2)) - m.log(-m.expm1((eps - d) / 2))
+
+    def profile(self, m: Arithmetic, eps: Value, d: Value) -> Value:
+        return m.expm1((eps - d) / 2) ** 2 / -m.expm1(-d)
+
+    def shift_for(self, m: Arithmetic, eps: Value, delta: Value) -> Value:
+        root = m.sqrt(delta * (delta * m.exp(-eps) - m.expm1(-eps)))
+        return eps + 2 * (m.log1p(root) - m.log1p(-delta))
+
+    def epsilon_for(self, m: Arithmetic, delta: Value, d: Value) -> Value:
+        return d + 2 * m.log1p(-m.sqrt(-delta * m.expm1(-d)))
+
+    def absolute_moment(self, m: Arithmetic, order: int) -> Value:
+        if order == 1:
+            return 2 * m.log(m.rational(2))
+        zeta = m.zeta(m.rational(order))
+        return 2 * math.factorial(order) * (1 - m.rational(1, 2 ** (order - 1))) * zeta
