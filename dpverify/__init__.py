@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from dpverify.errors import UndecidedComparison as UndecidedComparison
     from dpverify.errors import UndecidedError as UndecidedError
     from dpverify.guarantees import Verdict as Verdict
-    from dpverify.mechanisms import Gaussian as Gaussian
-    from dpverify.mechanisms import Laplace as Laplace
-    from dpverify.mechanisms import Logistic as Logistic
+
+    # Types for the best known mechanisms. The others need no line here: they are found by name, and typed as Any.
+    from dpverify.mechanisms.gaussian import Gaussian as Gaussian
+    from dpverify.mechanisms.laplace import Laplace as Laplace
+    from dpverify.mechanisms.logistic import Logistic as Logistic
 
 __version__ = "0.1.0"
 
@@ -35,11 +37,8 @@ _HOME = {
     "DerivationError": "dpverify.errors",
     "DpverifyError": "dpverify.errors",
     "Enclosure": "dpverify.arithmetic.enclosure",
-    "Gaussian": "dpverify.mechanisms",
     "ImpossibleRequest": "dpverify.errors",
     "InputError": "dpverify.errors",
-    "Laplace": "dpverify.mechanisms",
-    "Logistic": "dpverify.mechanisms",
     "MechanismError": "dpverify.errors",
     "MissingDependency": "dpverify.errors",
     "PrecisionError": "dpverify.errors",
@@ -50,17 +49,30 @@ _HOME = {
     "recheck": "dpverify.audit.evidence",
 }
 
-__all__ = ["__version__", *sorted(_HOME)]
-
 
 def __getattr__(name: str) -> Any:
+    if name == "__all__":  # asked for by `from dpverify import *`
+        return _public_names()
     home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module 'dpverify' has no attribute {name!r}; the public names are {', '.join(__all__)}.")
-    value = getattr(import_module(home), name)
+    if home is not None:
+        value = getattr(import_module(home), name)
+    elif name.startswith("_") or (value := _mechanism(name)) is None:
+        raise AttributeError(f"module 'dpverify' has no attribute {name!r}; the public names are {', '.join(_public_names())}.")
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_public_names(), "__all__"})
+
+
+def _mechanism(class_name: str) -> Any:
+    from dpverify.mechanisms import by_class_name
+
+    return by_class_name(class_name)
+
+
+def _public_names() -> list[str]:
+    from dpverify.mechanisms import class_names
+
+    return ["__version__", *sorted([*_HOME, *class_names()])]

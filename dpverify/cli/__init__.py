@@ -75,7 +75,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    from dpverify.cli.common import emit, parser_of
+    from dpverify.cli.common import emit, options_of
 
     verb = arguments[0] if arguments else "--help"
     if verb in ("-h", "--help", "help"):
@@ -90,9 +90,8 @@ def _run(arguments: Sequence[str]) -> int:
         _say(f"dpverify: there is no verb {verb!r}; the verbs are {', '.join(VERBS)}. Options follow the verb.")
         return UNUSABLE
     home = import_module(VERBS[verb][0])
-    parser = parser_of(verb, VERBS[verb][1], home)
     try:
-        options = parser.parse(arguments[1:])
+        options = options_of(verb, VERBS[verb][1], home, arguments[1:])
     except SystemExit as stop:  # argparse has printed the help or what is wrong
         return int(stop.code or 0)
     code: int = home.run(options)

@@ -10,13 +10,14 @@ from dpverify.errors import InputError, MechanismError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from dpverify.audit.api import AuditResult
 
 EXAMPLE = 'dpverify audit examples/visits.py:sound --epsilon 1 --inputs "[1, 3, 2, 1]" "[1, 2, 1]"'
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """The claim, the two inputs, and how hard to try."""
     parser.add_argument("target", metavar="TARGET", type=text, help="the mechanism: module:name or path/file.py:name")
     claim = parser.add_argument_group("the claim", "A number is a decimal or a fraction and is taken exactly: 0.1, 1e-6, 1/3.")

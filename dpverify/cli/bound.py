@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dpverify.cli.common import mechanism_called, publish, text, whole
-from dpverify.errors import ImpossibleRequest, InputError
+from dpverify.cli.common import publish, text, whole
+from dpverify.errors import ImpossibleRequest
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
 EXAMPLE = "dpverify bound gaussian --epsilon 1 --delta 1e-6"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Options for the quantities; those of the mechanisms come from their declarations."""
-    from dpverify.mechanisms import registry
-
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Options for the quantities. Those of a mechanism come from its declaration, and only its file is read for them."""
     parser.add_argument("mechanism", metavar="NAME", type=text, help="a mechanism; `dpverify list` shows them all")
     quantities = parser.add_argument_group(
-        "quantities", "A number is a decimal or a fraction and is taken exactly: 0.1, 1e-6, 1/3."
+        "quantities",
+        "All but one of epsilon, delta and the mechanism's parameters. A number is a decimal or a fraction, taken exactly.",
     )
     quantities.add_argument("--epsilon", metavar="E", type=text, help="privacy loss, in nats")
     quantities.add_argument("--delta", metavar="D", type=text, help="0 asks for pure differential privacy")
     quantities.add_argument("--sensitivity", metavar="S", type=text, default="1", help="default: 1")
-    for name, owners in _owners(registry).items():
-        quantities.add_argument(f"--{name}", metavar="X", type=text, help=f"parameter of {', '.join(owners)}")
+    for name, meaning in _parameters(words).items():
+        quantities.add_argument(f"--{name}", metavar="X", type=text, help=meaning)
     parser.add_argument("--digits", metavar="N", type=whole, default=15, help="guaranteed significant digits; default: 15")
 
 
 def run(options: argparse.Namespace) -> int:
     """Solve and print. Raises InputError unless exactly one quantity is left out."""
-    from dpverify.mechanisms import registry
+    from dpverify.mechanisms import by_name
     from dpverify.report import bound
 
-    mechanism = mechanism_called(options.mechanism)
-    given = _given(options, registry, mechanism)
+    mechanism = by_name(options.mechanism)
+    given = {name: getattr(options, name) for name in ("epsilon", "delta", *(one.name for one in mechanism.parameters))}
     try:
         solved = mechanism.solve(sensitivity=options.sensitivity, digits=options.digits, **given)
     except ImpossibleRequest:
@@ -49,21 +49,13 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _owners(registry: Any) -> dict[str, list[str]]:
-    """Which mechanisms have a parameter of each name."""
-    owners: dict[str, list[str]] = {}
-    for name, mechanism in sorted(registry.items()):
+def _parameters(words: Sequence[str]) -> dict[str, str]:
+    """The parameters of the mechanism that is named among `words`, with their meaning; of all, where none is named."""
+    from dpverify.mechanisms import by_name, names
+
+    named = [name for name in names() if name in words] or names()
+    found: dict[str, dict[str, None]] = {}
+    for mechanism in map(by_name, named):
         for parameter in mechanism.parameters:
-            owners.setdefault(parameter.name, []).append(name)
-    return owners
-
-
-def _given(options: argparse.Namespace, registry: Any, mechanism: Any) -> dict[str, str | None]:
-    """What was given for epsilon, delta and each parameter of the mechanism; None for what was not."""
-    own = [parameter.name for parameter in mechanism.parameters]
-    foreign = [name for name in _owners(registry) if name not in own and getattr(options, name) is not None]
-    if foreign:
-        raise InputError(
-            f"{options.mechanism} has no parameter {foreign[0]}; it has {', '.join(own)}. Leave --{foreign[0]} out."
-        )
-    return {name: getattr(options, name) for name in ("epsilon", "delta", *own)}
+            found.setdefault(parameter.name, {})[parameter.meaning] = None
+    return {name: "; ".join(meanings) for name, meanings in found.items()}

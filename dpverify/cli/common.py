@@ -21,29 +21,24 @@ if TYPE_CHECKING:
 _NEGATIVE = re.compile(r"-\.?\d.*")
 
 
-class Parser(argparse.ArgumentParser):
-    """argparse, except that a word such as -1e-6 or -1/2 is a number and never an option."""
+def options_of(verb: str, purpose: str, home: ModuleType, words: Sequence[str]) -> argparse.Namespace:
+    """The options of one verb, read from `words`. Raises SystemExit once the help, or what is wrong, has been printed.
 
-    def parse(self, words: Sequence[str]) -> argparse.Namespace:
-        """The options of one verb. Raises SystemExit once the help, or what is wrong, has been printed."""
-        # A leading blank tells argparse that the word is a value; every reader of a number ignores it.
-        return self.parse_args([" " + word if _NEGATIVE.fullmatch(word) else word for word in words])
-
-
-def parser_of(verb: str, purpose: str, home: ModuleType) -> Parser:
-    """The parser of one verb. `home` offers `configure(parser)` and `EXAMPLE`, a command that can be run as it stands."""
-    parser = Parser(
+    `home` offers `configure(parser, words)` and `EXAMPLE`, a command that can be run as it stands.
+    """
+    parser = argparse.ArgumentParser(
         prog=f"dpverify {verb}",
         description=f"{purpose[0].upper()}{purpose[1:]}.",
         epilog=f"example:\n  {home.EXAMPLE}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    home.configure(parser)
+    home.configure(parser, words)
     output = parser.add_argument_group("output")
     output.add_argument("--output-format", choices=("text", "json"), default="text", help="default: text")
     output.add_argument("--output", metavar="FILE", help="write the result to FILE instead of standard output")
-    return parser
+    # argparse takes -1e-6 and -1/2 for options. A leading blank makes them values; every reader of a number ignores it.
+    return parser.parse_args([" " + word if _NEGATIVE.fullmatch(word) else word for word in words])
 
 
 def text(word: str) -> str:
@@ -59,20 +54,8 @@ def whole(word: str) -> int:
         raise argparse.ArgumentTypeError(f"{word.strip()!r} is not a whole number; write 1000000, 1e6 or 10**6")
     number, power, exponent = match.groups()
     if power is not None:
-        return int(int(number) ** int(power))
-    return int(number) * 10 ** int(exponent or 0)
-
-
-def mechanism_called(name: str) -> Any:
-    """The mechanism of that name. Raises InputError with the names that come close, or all of them."""
-    from dpverify.mechanisms import registry
-
-    if name in registry:
-        return registry[name]
-    import difflib
-
-    names = difflib.get_close_matches(name.lower(), registry, n=3) or sorted(registry)
-    raise InputError(f"there is no mechanism {name!r}; there is {', '.join(names)}. `dpverify list` shows all.")
+        return int(pow(int(number), int(power)))
+    return int(number) * int(pow(10, int(exponent or 0)))
 
 
 def publish(options: argparse.Namespace, result: str | dict[str, Any] | list[Any]) -> None:

@@ -8,11 +8,12 @@ from dpverify.cli.common import publish, text
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
 EXAMPLE = "dpverify derive laplace"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """The mechanism, and how much of the derivation to show."""
     parser.add_argument("mechanism", metavar="NAME", type=text, help="a mechanism; `dpverify list` shows them all")
     parser.add_argument("--latex", action="store_true", help="formulas as LaTeX")
@@ -21,10 +22,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Derive and print."""
-    from dpverify.cli.common import mechanism_called
+    from dpverify.mechanisms import by_name
     from dpverify.report import derivation as report
 
-    derivation = mechanism_called(options.mechanism).derivation()
+    derivation = by_name(options.mechanism).derivation()
     if options.output_format == "json":
         publish(options, report.as_data(derivation))
     else:

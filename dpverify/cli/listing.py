@@ -8,18 +8,20 @@ from dpverify.cli.common import publish
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
 EXAMPLE = "dpverify list"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """`list` has no options of its own."""
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the mechanisms with their parameters, one a line."""
-    from dpverify.mechanisms import registry
+    from dpverify.mechanisms import by_name, names
     from dpverify.report import catalogue
 
-    publish(options, catalogue.as_data(registry) if options.output_format == "json" else catalogue.as_text(registry))
+    mechanisms = [by_name(name) for name in names()]
+    publish(options, catalogue.as_data(mechanisms) if options.output_format == "json" else catalogue.as_text(mechanisms))
     return 0

@@ -11,11 +11,12 @@ from dpverify.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
 EXAMPLE = "dpverify recheck examples/leaky-evidence.json"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """The evidence file."""
     parser.add_argument("evidence", metavar="EVIDENCE.json", help="a file that `dpverify audit --evidence` wrote")
 

@@ -6,25 +6,27 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
 
-def as_data(registry: Mapping[str, Any]) -> list[dict[str, Any]]:
+def as_data(mechanisms: Sequence[Any]) -> list[dict[str, Any]]:
     """One entry a mechanism: its name, the names of its parameters and its one-line description."""
     return [
         {
-            "mechanism": name,
+            "mechanism": mechanism.name,
             "parameters": [parameter.name for parameter in mechanism.parameters],
             "description": first_line(mechanism),
         }
-        for name, mechanism in sorted(registry.items())
+        for mechanism in mechanisms
     ]
 
 
-def as_text(registry: Mapping[str, Any]) -> str:
-    """A table: name, parameters, description."""
-    rows = [(entry["mechanism"], ", ".join(entry["parameters"]), entry["description"]) for entry in as_data(registry)]
-    rows.insert(0, ("mechanism", "parameters", "what it does"))
+def as_text(mechanisms: Sequence[Any]) -> str:
+    """A table: name, parameters, what the mechanism does."""
+    rows = [("mechanism", "parameters", "what it does")]
+    for entry in as_data(mechanisms):
+        sentence, stop, _formula = entry["description"].partition(".  ")
+        rows.append((entry["mechanism"], ", ".join(entry["parameters"]), sentence + stop.strip()))
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     return "".join(f"{name:{widths[0]}}  {parameters:{widths[1]}}  {purpose}\n" for name, parameters, purpose in rows)
 
