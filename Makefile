@@ -36,7 +36,8 @@ clean:
 
 # pip learned to read dependency groups in 25.1; the one that venv brings is often older.
 $(INSTALLED): pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable . --group dev
+	@echo "Installing dpverify into $(VENV) (once; about half a minute) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install -qq --upgrade "pip>=25.1"
+	@$(BIN)/python -m pip install -qq --editable . --group dev
 	@touch $@

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from dpverify.audit.api import AuditResult
 
-EXAMPLE = 'dpverify audit examples/visits.py:sound --epsilon 1 --inputs "[1, 3, 2, 1]" "[1, 2, 1]"'
+EXAMPLE = "dpverify audit examples/sound_count.py:noisy_count --epsilon 1 --inputs 10 11"
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
