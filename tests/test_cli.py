@@ -110,9 +110,7 @@ class TestBound:
         assert self.solved(dpverify, words)["solved"] == solved
 
     def test_the_number_is_the_one_of_the_library(self, dpverify) -> None:
-        answer = self.solved(
-            dpverify, *["gaussian", "--epsilon", "0.1", "--delta", "1e-6", "--sensitivity", "1/3", "--digits", "30"]
-        )
+        answer = self.solved(dpverify, "gaussian --epsilon 0.1 --delta 1e-6 --sensitivity 1/3 --digits 30")
         expected = dv.Gaussian.bound(epsilon="0.1", delta="1e-6", sensitivity="1/3", digits=30)
         assert (answer["lower"], answer["upper"]) == expected.bounds()
         assert answer["float"] == expected.upper

@@ -1,0 +1,98 @@
+"""README.md tells the truth: every command in it is run and every output compared, every Python block is a doctest.
+
+Console blocks are one session, in the order of the file, in a directory that holds a copy of examples/. Nothing is elided
+from an output, with one exception: what `make` prints while it installs or tests depends on the machine, and of `make test`
+only the last line's form is checked (the suite cannot run inside itself).
+"""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def blocks(root: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", (root / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+
+
+def session(block: str) -> list[tuple[str, str]]:
+    """The commands of a console block, each with the output that is claimed for it."""
+    parts = re.split(r"^\$ ", block, flags=re.MULTILINE)
+    assert parts[0] == "", "a console block begins with a command"
+    return [(command, output) for command, _, output in (part.partition("\n") for part in parts[1:])]
+
+
+class Shell:
+    """Just enough of a shell for a README: `dpverify ...`, `make demo`, `cat FILE` and `echo $?`."""
+
+    def __init__(self, directory: Path, root: Path) -> None:
+        self.directory, self.root, self.code = directory, root, 0
+
+    def run(self, command: str) -> str:
+        if command == "echo $?":
+            return f"{self.code}\n"
+        program, *words = shlex.split(command)
+        if program == "cat":
+            return "".join((self.directory / word).read_text() for word in words)
+        started = {"dpverify": ["-m", "dpverify", *words], "make": [str(self.root / "examples" / "demo.py")]}[program]
+        done = subprocess.run(
+            [sys.executable, *started],
+            cwd=self.directory,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        self.code = done.returncode
+        return done.stdout
+
+
+@pytest.fixture
+def shell(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    shutil.copytree(root / "examples", tmp_path / "examples")
+    monkeypatch.setenv("PYTHONPATH", str(root))
+    return Shell(tmp_path, root)
+
+
+def test_every_console_block_is_what_happens(root: Path, shell: Shell) -> None:
+    commands = [step for block in blocks(root, "console") for step in session(block)]
+    assert {command.split()[0] for command, _ in commands} >= {"make", "dpverify"}
+    for command, claimed in commands:
+        if command == "make test":
+            assert re.search(r"^=+ \d+ passed.* in [\d.]+s.* =+$", claimed, re.MULTILINE)
+        else:
+            assert shell.run(command) == claimed.rstrip("\n") + "\n" * bool(claimed), command
+
+
+def test_every_python_block_is_what_happens(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    found = blocks(root, "python")
+    assert found
+    for number, block in enumerate(found):
+        test = doctest.DocTestParser().get_doctest(block, names, f"README.md, Python block {number + 1}", "README.md", 0)
+        assert test.examples
+        outcome = doctest.DocTestRunner(verbose=False).run(test, clear_globs=False)
+        assert outcome.failed == 0
+        names = test.globs
+
+
+def test_no_block_escapes_the_tests(root: Path) -> None:
+    languages = re.findall(r"^```(\w*)$", (root / "README.md").read_text(), re.MULTILINE)[::2]
+    assert set(languages) <= {"console", "python"}
+
+
+def test_a_false_output_would_be_noticed(root: Path, shell: Shell) -> None:
+    assert shell.run("dpverify bound laplace --epsilon 1 --delta 0 --sensitivity 2") != shell.run(
+        "dpverify bound laplace --epsilon 1 --delta 0"
+    )
