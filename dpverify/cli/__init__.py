@@ -64,7 +64,7 @@ def main(arguments: Sequence[str]) -> int:
         _show_traceback()
         _say("dpverify: interrupted.")
         return INTERRUPTED
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         shown = _show_traceback()
         hint = "" if shown else f" Set {SHOW_TRACEBACK}=1 to see where it happened."
         _say(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
 from dpverify.cli.common import publish, require_writable, text, whole, write_file
@@ -43,38 +45,51 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         default="bits",
         help="bits: floats as they are; reals: floats rounded first, so that low-order bits play no part; default: bits",
     )
+    effort.add_argument(
+        "--timeout",
+        metavar="T",
+        type=float,
+        help="seconds that one call of the mechanism may take; it then runs in a child process; default: no limit",
+    )
     parser.add_argument("--evidence", metavar="FILE", help="save what was counted, for `dpverify recheck`")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Load, audit, print, save. Whatever was measured is saved even when the mechanism fails half way."""
-    from dpverify.cli.target import load_input, load_target
-
+    """Load, audit, print, save. Whatever was measured is handed over even when the mechanism fails half way."""
     for path, option in ((options.output, "--output"), (options.evidence, "--evidence")):
         require_writable(path, option)
     if options.output is not None and options.output == options.evidence:
         raise InputError(f"--output and --evidence both name {options.output}; give each a file of its own.")
+    try:
+        with redirect_stdout(sys.stderr):  # what the audited code prints must not mix with the result
+            result = _audit(options)
+    except (MechanismError, KeyboardInterrupt) as error:
+        partial: AuditResult | None = getattr(error, "partial", None)
+        if partial is not None:
+            _hand_over(options, partial)
+        raise
+    return _hand_over(options, result)
+
+
+def _audit(options: argparse.Namespace) -> AuditResult:
+    from dpverify.cli.target import load_input, load_target
+
     mechanism = load_target(options.target)
     inputs = (load_input(options.inputs[0]), load_input(options.inputs[1]))
 
     from dpverify.audit.api import audit
 
-    try:
-        result = audit(
-            mechanism,
-            inputs=inputs,
-            epsilon=options.epsilon,
-            delta=options.delta,
-            samples=options.samples,
-            alpha=options.alpha,
-            seed=options.seed,
-            outputs=options.outputs,
-        )
-    except MechanismError as error:
-        if error.partial is not None:
-            _hand_over(options, error.partial)
-        raise
-    return _hand_over(options, result)
+    return audit(
+        mechanism,
+        inputs=inputs,
+        epsilon=options.epsilon,
+        delta=options.delta,
+        samples=options.samples,
+        alpha=options.alpha,
+        seed=options.seed,
+        outputs=options.outputs,
+        timeout=options.timeout,
+    )
 
 
 def _hand_over(options: argparse.Namespace, result: AuditResult) -> int:

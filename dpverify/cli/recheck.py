@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-EXAMPLE = "dpverify recheck examples/leaky-evidence.json"
+EXAMPLE = "dpverify recheck examples/leaky_count_evidence.json"
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:

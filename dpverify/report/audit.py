@@ -1,0 +1,109 @@
+"""The result of an audit as text and as data."""
+
+from __future__ import annotations
+
+import decimal
+import math
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from dpverify.guarantees import Verdict
+
+if TYPE_CHECKING:
+    from dpverify.audit.result import AuditResult, Witness
+
+_WIDTH = 100
+_INDENT = 12
+_DIGITS = 4
+_LONGEST_INPUT = 50
+
+_MEANING = {
+    Verdict.REFUTED: "A true claim is refuted with a probability of at most {alpha:.3g}.",
+    Verdict.NOT_REFUTED: "This speaks of the events that were tested. Others may exist.",
+    Verdict.UNDECIDED: "The claim is neither refuted nor spoken for.",
+}
+
+
+def as_data(result: AuditResult) -> dict[str, Any]:
+    """The documented JSON of `audit` and `recheck`; `evidence` is the object itself."""
+    return {
+        "verdict": result.verdict.value,
+        "epsilon": result.epsilon,
+        "delta": result.delta,
+        "epsilon_lower": result.epsilon_lower,
+        "confidence": result.confidence,
+        "samples": result.samples,
+        "witness": None if result.witness is None else result.witness.to_json(),
+        "detectable_epsilon": result.detectable_epsilon,
+        "seconds": result.seconds,
+        "evidence": result.evidence,
+    }
+
+
+def as_text(result: AuditResult) -> str:
+    """The verdict in one line; below it what was measured, the witness or the power, and what that means.
+
+    Lower bounds are rounded down and detectable values up, so that the text never says more than the numbers do.
+    """
+    claim = f"epsilon = {result.epsilon:.6g}, delta = {result.delta:.6g}"
+    mechanism = result.evidence["mechanism"]
+    lines = [_headline(result.verdict, mechanism["name"], claim)]
+    confidence = f"confidence {100 * result.confidence:.6g} %"
+    lines += _row("measured", f"epsilon is at least {_down(result.epsilon_lower)} ({confidence})")
+    if result.witness is not None:
+        lines += _witness(result.witness, mechanism["inputs"])
+    if result.verdict is not Verdict.REFUTED:
+        lines += _row("power", _power(result.detectable_epsilon))
+    lines += _row("samples", f"{result.samples:,} outputs a side, of at most {result.evidence['samples']:,}")
+    for note in result.notes:
+        lines += _row("note", note)
+    lines += _row("meaning", _MEANING[result.verdict].format(alpha=1 - result.confidence))
+    return "\n".join(lines) + "\n"
+
+
+def _headline(verdict: Verdict, name: str, claim: str) -> str:
+    sentence = {
+        Verdict.REFUTED: f"{name} does not satisfy {claim}.",
+        Verdict.NOT_REFUTED: f"no event that was tested contradicts {claim} of {name}.",
+        Verdict.UNDECIDED: f"the audit of {name} cannot tell whether it satisfies {claim}.",
+    }[verdict]
+    return f"{verdict.value}: {sentence}"
+
+
+def _witness(witness: Witness, inputs: list[str]) -> list[str]:
+    likelier, other = witness.likelier, 1 - witness.likelier
+    shown = inputs if max(map(len, inputs)) <= _LONGEST_INPUT else ["inputs[0]", "inputs[1]"]
+    rows = [
+        (f"on {shown[likelier]}", f"{witness.hits:,}", f"of {witness.draws:,} outputs"),
+        (f"on {shown[other]}", f"{witness.other_hits:,}", f"of {witness.other_draws:,} outputs"),
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(2)]
+    lines = _row("witness", witness.description)
+    lines += [f"{'':{_INDENT}}  {place:{widths[0]}}  {hits:>{widths[1]}} {draws}" for place, hits, draws in rows]
+    if witness.remark:
+        lines += _row("remark", witness.remark)
+    return lines
+
+
+def _power(detectable: float) -> str:
+    if math.isinf(detectable):
+        return "none: no event could be tested"
+    return f"an epsilon of {_up(detectable)} in a tested event would have been refuted with probability 0.9"
+
+
+def _row(label: str, content: str) -> list[str]:
+    wrapped = textwrap.wrap(content, _WIDTH - _INDENT, break_long_words=False, break_on_hyphens=False)
+    return [f"  {label if place == 0 else '':{_INDENT - 2}}{line}" for place, line in enumerate(wrapped)]
+
+
+def _down(value: float) -> str:
+    return _rounded(value, decimal.ROUND_FLOOR)
+
+
+def _up(value: float) -> str:
+    return _rounded(value, decimal.ROUND_CEILING)
+
+
+def _rounded(value: float, direction: str) -> str:
+    shortened = decimal.Context(prec=_DIGITS, rounding=direction).create_decimal(value)
+    return f"{shortened:g}" if shortened else "0"
