@@ -40,8 +40,11 @@ class Enclosure:
     digits: int
     """How many significant digits were asked for, and are guaranteed."""
 
-    def __init__(self, value: arb | fmpq, *, digits: int) -> None:
-        """From a ball, or from an exact rational. The working precision must be the one `value` was computed at."""
+    def __init__(self, value: arb | fmpq, *, digits: int, within: tuple[int, int] | None = None) -> None:
+        """From a ball, or from an exact rational. The working precision must be the one `value` was computed at.
+
+        `within` is a closed interval that is known to contain the value, such as (0, 1) for a probability.
+        """
         self.digits = digits
         if isinstance(value, fmpq):
             self._exact: fmpq | None = value
@@ -51,6 +54,9 @@ class Enclosure:
             self._ball = value
             self._low: arb = value.lower()
             self._high: arb = value.upper()
+            if within is not None:
+                self._low = self._low if self._low >= within[0] else arb(within[0])
+                self._high = self._high if self._high <= within[1] else arb(within[1])
 
     @property
     def is_exact(self) -> bool:
@@ -60,12 +66,17 @@ class Enclosure:
     @property
     def lower(self) -> float:
         """A double that is <= the value: the largest one, unless the enclosure itself straddles a double."""
-        return float_below(self._exact) if self._exact is not None else -arb_above(-self._low) or 0.0
+        return float_below(self._exact) if self._exact is not None else arb_below(self._low)
 
     @property
     def upper(self) -> float:
         """The least double that is >= the value."""
         return float_above(self._exact) if self._exact is not None else arb_above(self._high)
+
+    @property
+    def decides_upper(self) -> bool:
+        """Whether `upper` is certainly the least double: no double lies strictly below it and within the enclosure."""
+        return self._exact is not None or bool(arb(math.nextafter(self.upper, -math.inf)) < self._low)
 
     @property
     def exact_lower(self) -> Fraction:
@@ -88,10 +99,9 @@ class Enclosure:
         wanted = _positive(digits, self.digits + 3)
         if self._exact is not None:
             return decimals.below(self._exact, wanted), decimals.above(self._exact, wanted)
-        middle, radius, exponent = (int(part) for part in self._ball.mid_rad_10exp(wanted + 5))
         return (
-            decimals.rounded(middle - radius, exponent, wanted, upward=False),
-            decimals.rounded(middle + radius, exponent, wanted, upward=True),
+            decimals.rounded(*_scaled(self._low, wanted + 5, upward=False), wanted, upward=False),
+            decimals.rounded(*_scaled(self._high, wanted + 5, upward=True), wanted, upward=True),
         )
 
     def contains(self, value: Number) -> bool:
@@ -173,6 +183,19 @@ def arb_above(end: arb) -> float:
     return nearest
 
 
+def arb_below(end: arb) -> float:
+    """The largest double that is <= the exact ball `end` (-inf below the most negative double)."""
+    # Not -arb_above(-end): flint rounds even a negation to the working precision.
+    nearest = float(end)
+    if math.isinf(nearest):
+        return -math.inf if nearest < 0 else math.nextafter(math.inf, 0)
+    while arb(nearest) > end:
+        nearest = math.nextafter(nearest, -math.inf)
+    while arb(above := math.nextafter(nearest, math.inf)) <= end:
+        nearest = above
+    return nearest
+
+
 _FAR = 400_000
 """No number that `to_exact` lets in is nearer to 0, or farther from it, than 2^(-+_FAR)."""
 
@@ -193,6 +216,12 @@ def _rational(end: arb | fmpq) -> fmpq:
         return end.fmpq()
     clamped = fmpq(2) ** _FAR if size > 1 else fmpq(1) / fmpq(2) ** _FAR
     return clamped if end > 0 else -clamped
+
+
+def _scaled(end: arb, digits: int, *, upward: bool) -> tuple[int, int]:
+    """(mantissa, power of ten) of a decimal on the stated side of `end`, with at least `digits` digits."""
+    middle, radius, exponent = (int(part) for part in end.mid_rad_10exp(digits))
+    return (middle + radius if upward else middle - radius), exponent
 
 
 def _fraction(value: fmpq) -> Fraction:

@@ -29,8 +29,8 @@ _DECIMAL = re.compile(r"([+-]?)(\d+(?:_\d+)*)?(?:\.(\d*))?(?:[eE]([+-]?\d{1,19})
 _FORMS = "write an integer, a decimal such as 0.1 or 1e-6, or a fraction such as 1/3"
 
 
-def to_exact(value: Number, name: str) -> fmpq:
-    """The exact rational value of `value`; `name` is what error messages call it.
+def to_exact(value: Any, name: str) -> fmpq:
+    """The exact rational value of `value` (a `Number`); `name` is what error messages call it.
 
     Raises InputError for text that is no number, NaN, infinities, booleans, inexact or irrational SymPy numbers.
     """
@@ -69,7 +69,9 @@ def _from_decimal(part: str, text: str, name: str) -> fmpq:
     digits = fmpq(fmpz((whole + decimals).replace("_", "")))
     power = int(exponent or 0) - len(decimals)
     if abs(power) > LARGEST_EXPONENT:
-        raise InputError(f"{name} = {text!r}: an exponent beyond 10^+-{LARGEST_EXPONENT} is refused; use a less extreme number.")
+        raise InputError(
+            f"{name} = {text!r}: an exponent beyond 10^+-{LARGEST_EXPONENT} is refused; use a less extreme number."
+        )
     scaled = digits * fmpq(10**power) if power >= 0 else digits / fmpq(10**-power)
     return -scaled if sign == "-" else scaled
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from flint import arb, fmpq
 
-from dpverify.arithmetic.enclosure import Enclosure, arb_above
+from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.precision import working_precision
 from dpverify.errors import InputError, PrecisionError
 
@@ -29,13 +29,13 @@ def goal_bits(digits: int) -> int:
 
 
 def enclose(
-    evaluate: Callable[[int], arb | fmpq], digits: int, *, what: str, within: tuple[int, int] | None = None
+    evaluate: Callable[[int], arb | fmpq], digits: int, *, what: Callable[[], str], within: tuple[int, int] | None = None
 ) -> Enclosure:
     """The value of `evaluate` to `digits` guaranteed digits, with a decided least double above it.
 
     `evaluate(bits)` runs at working precision `bits` + guard and returns a ball that contains the value (or the exact
-    value). `within` is a closed interval that is known to contain it (a probability lies in (0, 1)), and is intersected.
-    Raises PrecisionError, naming `what`, when precision runs out.
+    value). `within` is a closed interval that is known to contain it (a probability lies in (0, 1)).
+    Raises PrecisionError, naming `what()`, when precision runs out.
     """
     bits = goal_bits(digits)
     needed = int(digits * BITS_PER_DIGIT) + 2
@@ -48,15 +48,14 @@ def enclose(
                 value = value.fmpq()
             if isinstance(value, fmpq):
                 return Enclosure(value, digits=digits)
-            if within is not None:
-                value = _clipped(value, *within)
+            enclosure = Enclosure(value, digits=digits, within=within)
             accuracy = int(value.rel_accuracy_bits())
-            if accuracy >= needed and arb_above(value.lower()) == arb_above(value.upper()):
-                return Enclosure(value, digits=digits)
+            if accuracy >= needed and enclosure.decides_upper:
+                return enclosure
         reached = max(reached, int(accuracy / BITS_PER_DIGIT))
         bits = max(2 * bits, bits + needed - accuracy) if accuracy > -bits else 2 * bits
     raise PrecisionError(
-        f"{what}: {reached} of {digits} digits were reached at {largest} bits of working precision; "
+        f"{what()}: {reached} of {digits} digits were reached at {largest} bits of working precision; "
         "ask for fewer digits, or move the request away from the extreme.",
         reached=reached,
     )
@@ -65,10 +64,3 @@ def enclose(
 def _is_moderate(value: arb) -> bool:
     """Whether an exact ball is small enough to be written as a fraction."""
     return bool(value == 0) or bool(arb(2) ** -2000 < abs(value) < arb(2) ** 2000)
-
-
-def _clipped(value: arb, low: int, high: int) -> arb:
-    if value.lower() >= low and value.upper() <= high:
-        return value
-    middle = fmpq(low + high, 2)
-    return value.intersection(arb(middle, high - middle))

@@ -116,26 +116,30 @@ def _is_below_root(value: Function, target: fmpq, x: arb, increasing: bool) -> b
 
 
 def _bracket(value: Function, target: fmpq, increasing: bool) -> tuple[arb, arb]:
-    """Powers of two around the root, by galloping."""
+    """Two probes around the root, a factor of two apart, by galloping."""
     exponent, stride = 0, 1
-    left = _is_below_root(value, target, arb(1), increasing)
+    left = _is_below_root(value, target, _probe(0), increasing)
     while True:
         following = exponent + (stride if left else -stride)
-        if _is_below_root(value, target, _power_of_two(following), increasing) is not left:
+        if _is_below_root(value, target, _probe(following), increasing) is not left:
             low, high = sorted((exponent, following))
             break
         exponent, stride = following, 2 * stride
     while high - low > 1:
         middle = (low + high) // 2
-        if _is_below_root(value, target, _power_of_two(middle), increasing):
+        if _is_below_root(value, target, _probe(middle), increasing):
             low = middle
         else:
             high = middle
-    return _power_of_two(low), _power_of_two(high)
+    return _probe(low), _probe(high)
 
 
-def _power_of_two(exponent: int) -> arb:
-    return arb(2) ** exponent
+_ODD = arb(0.7390851332151607)
+"""Round numbers may be roots themselves, where no sign is ever certain; multiples of this are not."""
+
+
+def _probe(exponent: int) -> arb:
+    return _ODD * arb(2) ** exponent
 
 
 def _bisect(value: Function, target: fmpq, increasing: bool, low: arb, high: arb, bits: int) -> tuple[arb, arb]:

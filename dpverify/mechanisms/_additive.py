@@ -12,6 +12,7 @@ through d only and increases with d.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from flint import fmpq
@@ -113,11 +114,6 @@ class AdditiveNoise:
         object.__setattr__(self, "exact_parameters", exact)
         object.__setattr__(self, "exact_sensitivity", checked_sensitivity(sensitivity))
 
-    @classmethod
-    def _unit(cls, shape: dict[str, Number]) -> Self:
-        """The family member with scale 1 and sensitivity 1."""
-        return cls(**{cls.scale_name: 1, **shape})
-
     @property
     def exact_scale(self) -> fmpq:
         return self.exact_parameters[self.scale_name]
@@ -178,7 +174,7 @@ class AdditiveNoise:
         sensitivity: Number = 1,
         digits: int = 15,
         arithmetic: str = "arb",
-        **shape: Number,
+        **shape: Any,
     ) -> Any:
         """The least scale at which the mechanism is (epsilon, delta)-DP.
 
@@ -186,19 +182,23 @@ class AdditiveNoise:
         its `.upper` is the least double that satisfies the claim. With arithmetic="mpmath" an mpf without a certificate.
         Raises ImpossibleRequest where no scale will do.
         """
+        if cls.scale_name in shape:
+            raise InputError(f"{cls.scale_name} is what bound solves for; leave it out, or ask for delta or epsilon instead.")
         eps, exact_delta, exact_sensitivity = checked_epsilon(epsilon), checked_delta(delta), checked_sensitivity(sensitivity)
-        member = cls._unit(shape)
+        member = _unit(cls, **shape)  # type: ignore[arg-type]  # a class is hashable whatever its instances are
         member._refuse_impossible_bound(eps, exact_delta)
         return _engine(arithmetic).scale(member, eps, exact_delta, exact_sensitivity, check_digits(digits))
 
     @classmethod
-    def calibrate(cls, *, epsilon: Number, delta: Number = 0, sensitivity: Number = 1, **shape: Number) -> Self:
+    def calibrate(cls, *, epsilon: Number, delta: Number = 0, sensitivity: Number = 1, **shape: Any) -> Self:
         """The mechanism at the least double of its scale that satisfies (epsilon, delta): certified to satisfy it, while
         the double below it is certified not to. Arguments and errors as for `bound`."""
         least = cls.bound(epsilon=epsilon, delta=delta, sensitivity=sensitivity, **shape).upper
         name = cls.scale_name
         if least == float("inf"):
-            raise ImpossibleRequest(f"the least {name} is beyond the largest double; scale the sensitivity down, or use bound().")
+            raise ImpossibleRequest(
+                f"the least {name} is beyond the largest double; scale the sensitivity down, or use bound()."
+            )
         return cls(**{name: least, **shape}, sensitivity=sensitivity)
 
     @classmethod
@@ -209,7 +209,7 @@ class AdditiveNoise:
         delta: Number | None = None,
         sensitivity: Number = 1,
         digits: int = 15,
-        **parameters: Number | None,
+        **parameters: Any,
     ) -> Solved:
         """Whichever one of epsilon, delta and the scale is missing (None), from the other two.
 
@@ -237,7 +237,9 @@ class AdditiveNoise:
         if delta > 0 or (self.loss_slope is not None and eps > 0):
             return
         if self.loss_slope is None:
-            why = f"the privacy loss of {type(self).__name__} noise is unbounded, so no finite {self.scale_name} gives delta = 0"
+            why = (
+                f"the privacy loss of {type(self).__name__} noise is unbounded, so no finite {self.scale_name} gives delta = 0"
+            )
             raise ImpossibleRequest(f"delta = 0: {why}; give delta > 0, or use Laplace noise for pure DP.")
         raise ImpossibleRequest("epsilon = 0 and delta = 0: no noise hides everything; give epsilon > 0 or delta > 0.")
 
@@ -286,6 +288,12 @@ class AdditiveNoise:
     def variance(self, *, digits: int = 15) -> Enclosure:
         """E Z^2 of the noise Z, which is its mean squared error."""
         return self.mean_absolute_moment(2, digits=digits)
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _unit(cls: type[AdditiveNoise], **shape: Any) -> AdditiveNoise:
+    """The family member with scale 1 and sensitivity 1: formulas and shape, no width."""
+    return cls(**{cls.scale_name: 1, **shape})
 
 
 def _engine(arithmetic: str) -> Any:

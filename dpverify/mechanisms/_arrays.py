@@ -23,7 +23,7 @@ def profile(noise: AdditiveNoise, epsilons: ArrayLike) -> Array:
     d = ARRAYS.exact(noise.shift)
     with np.errstate(over="ignore", invalid="ignore"):
         if noise.loss_slope is None:
-            return np.clip(noise.profile(ARRAYS, eps, d), 0.0, 1.0)
+            return np.asarray(np.clip(noise.profile(ARRAYS, eps, d), 0.0, 1.0))
         limit = d * noise.loss_slope
         between = noise.profile(ARRAYS, np.clip(eps, -limit, limit), d)
         return np.select([eps >= limit, eps <= -limit], [np.zeros_like(eps), -np.expm1(eps)], np.clip(between, 0.0, 1.0))

@@ -35,7 +35,7 @@ def delta(noise: AdditiveNoise, eps: fmpq, digits: int) -> Enclosure:
             return -BALLS.expm1(arb(eps))
         return noise.profile(BALLS, arb(eps), arb(d))
 
-    return enclose(value, digits, what=f"delta of {noise!r} at epsilon = {eps}", within=(0, 1))
+    return enclose(value, digits, what=lambda: f"delta of {noise!r} at epsilon = {eps}", within=(0, 1))
 
 
 def epsilon(noise: AdditiveNoise, exact_delta: fmpq, digits: int) -> Enclosure:
@@ -59,7 +59,7 @@ def epsilon(noise: AdditiveNoise, exact_delta: fmpq, digits: int) -> Enclosure:
             start=_guess(lambda: noise.epsilon_guess(log_of(exact_delta), float(arb(d)))),
         )
 
-    return enclose(value, digits, what=f"epsilon of {noise!r} at delta = {exact_delta}")
+    return enclose(value, digits, what=lambda: f"epsilon of {noise!r} at delta = {exact_delta}")
 
 
 def scale(noise: AdditiveNoise, eps: fmpq, exact_delta: fmpq, sensitivity: fmpq, digits: int) -> Enclosure:
@@ -70,7 +70,7 @@ def scale(noise: AdditiveNoise, eps: fmpq, exact_delta: fmpq, sensitivity: fmpq,
     def value(bits: int) -> arb:
         return arb(sensitivity) / _shift(noise, eps, exact_delta, bits)
 
-    return enclose(value, digits, what=f"{noise.scale_name} at epsilon = {eps}, delta = {exact_delta}")
+    return enclose(value, digits, what=lambda: f"{noise.scale_name} at epsilon = {eps}, delta = {exact_delta}")
 
 
 def absolute_moment(noise: AdditiveNoise, order: int, digits: int) -> Enclosure:
@@ -79,7 +79,7 @@ def absolute_moment(noise: AdditiveNoise, order: int, digits: int) -> Enclosure:
     def value(bits: int) -> arb:
         return noise.absolute_moment(BALLS, order) * arb(noise.exact_scale) ** order
 
-    return enclose(value, digits, what=f"moment {order} of {noise!r}")
+    return enclose(value, digits, what=lambda: f"moment {order} of {noise!r}")
 
 
 def _shift(noise: AdditiveNoise, eps: fmpq, exact_delta: fmpq, bits: int) -> arb:

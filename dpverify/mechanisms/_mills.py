@@ -11,6 +11,8 @@ import math
 _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 _ROOT_HALF_PI = math.sqrt(math.pi / 2)
 _STEPS = 60
+_FAR = 25.0
+"""Beyond this e^{x^2/2} erfc(x/sqrt 2) nears overflow, and a short continued fraction is accurate."""
 
 
 def shift(eps: float, log_delta: float) -> float | None:
@@ -52,22 +54,22 @@ def _gap(eps: float, d: float) -> float:
 
 
 def _mills(x: float) -> float:
-    if x < 4.0:
+    if x < _FAR:
         return _ROOT_HALF_PI * math.exp(x * x / 2) * math.erfc(x / math.sqrt(2))
     return 1.0 / (x + _fraction(x))
 
 
 def _complement(x: float) -> float:
     """1 - x R(x) without cancellation, for x >= 0."""
-    if x < 4.0:
+    if x < _FAR:
         return 1.0 - x * _mills(x)
     tail = _fraction(x)
     return tail / (x + tail)
 
 
 def _fraction(x: float) -> float:
-    """The continued fraction 1/(x + 2/(x + 3/(x + ...))), for x >= 4."""
+    """The continued fraction 1/(x + 2/(x + 3/(x + ...))), for x >= _FAR."""
     value = x
-    for k in range(40 if x < 8 else 20, 0, -1):
+    for k in range(9, 0, -1):
         value = x + k / value
     return value - x

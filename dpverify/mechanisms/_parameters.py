@@ -40,7 +40,9 @@ class Parameter:
         return positive(value, self.name, "a noise with no width protects nothing" if self.is_scale else "it must be positive")
 
 
-def scale_parameter(symbol: str = "s", *, meaning: str = "scale of the noise", typical: tuple[str, str] = ("1/10", "10")) -> Parameter:
+def scale_parameter(
+    symbol: str = "s", *, meaning: str = "scale of the noise", typical: tuple[str, str] = ("1/10", "10")
+) -> Parameter:
     """The parameter that the noise is proportional to; `bound` and `calibrate` solve for it."""
     return Parameter(symbol, meaning=meaning, typical=typical, is_scale=True)
 
@@ -80,5 +82,7 @@ def checked_delta(value: Number) -> fmpq:
     if number < 0:
         raise InputError(f"delta = {value}: a probability is needed; give 0 <= delta < 1.")
     if number >= 1:
-        raise ImpossibleRequest(f"delta = {value}: at delta >= 1 every mechanism is private and nothing is bounded; give 0 <= delta < 1.")
+        raise ImpossibleRequest(
+            f"delta = {value}: at delta >= 1 every mechanism is private and nothing is bounded; give 0 <= delta < 1."
+        )
     return number

@@ -11,8 +11,9 @@ from dpverify.mechanisms._parameters import scale_parameter
 
 
 class Gaussian(AdditiveNoise):
-    """Add Gaussian noise of standard deviation sigma.  delta(eps) = Phi(d/2 - eps/d) - e^eps Phi(-d/2 - eps/d), d = sensitivity/sigma.
+    """Add Gaussian noise of standard deviation sigma: delta(eps) = Phi(d/2 - eps/d) - e^eps Phi(-d/2 - eps/d).
 
+    Here d = sensitivity/sigma; the privacy loss is unbounded, so delta > 0 for every real eps.
     [Balle & Wang 2018, Theorem 8; Vinterbo 2022, Theorem 5]
     """
 

@@ -10,9 +10,10 @@ from dpverify.mechanisms._parameters import scale_parameter
 
 
 class Laplace(AdditiveNoise):
-    """Add Laplace noise of scale s.  delta(eps) = 1 - e^{(eps - d)/2} for |eps| <= d, d = sensitivity/s; 0 above, 1 - e^eps below.
+    """Add Laplace noise of scale s: pure DP, delta(eps) = 1 - e^{(eps - d)/2}.
 
-    The least scale is sensitivity / (eps - 2 log(1 - delta)). [Vinterbo 2022, Theorem 3]
+    That is for |eps| <= d = sensitivity/s; delta is 0 above and 1 - e^eps below. The least scale is
+    sensitivity / (eps - 2 log(1 - delta)). [Vinterbo 2022, Theorem 3]
     """
 
     __slots__ = ()

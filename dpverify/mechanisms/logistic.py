@@ -10,9 +10,10 @@ from dpverify.mechanisms._parameters import scale_parameter
 
 
 class Logistic(AdditiveNoise):
-    """Add logistic noise of scale s.  delta(eps) = (e^{d/2} - e^{eps/2})^2 / (e^d - 1) for |eps| <= d, d = sensitivity/s; 0 above, 1 - e^eps below.
+    """Add logistic noise of scale s: pure DP, delta(eps) = (e^{d/2} - e^{eps/2})^2 / (e^d - 1).
 
-    The least scale is sensitivity / (eps + 2 log1p(r) - 2 log1p(-delta)), r = sqrt(delta (1 - e^-eps + delta e^-eps)).
+    That is for |eps| <= d = sensitivity/s; delta is 0 above and 1 - e^eps below. The least scale is
+    sensitivity / (eps + 2 log1p(r) - 2 log1p(-delta)), r = sqrt(delta (1 - e^-eps + delta e^-eps)).
     [Vinterbo 2022, Theorem 4]
     """
 

@@ -8,7 +8,7 @@ from flint import arb, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.arithmetic.enclosure import Enclosure, arb_above
+from dpverify.arithmetic.enclosure import Enclosure, arb_above, arb_below
 from dpverify.arithmetic.precision import working_precision
 from dpverify.errors import InputError, UndecidedComparison
 
@@ -82,19 +82,20 @@ def test_decimal_prints_only_what_is_guaranteed() -> None:
 
 def test_far_below_the_doubles() -> None:
     with working_precision(300):
-        tiny = Enclosure((-arb(10) ** 40).exp(), digits=15)
+        tiny = Enclosure((-(arb(10) ** 40)).exp(), digits=15)
     assert (tiny.lower, tiny.upper) == (0.0, 5e-324)
     assert tiny.exact_lower == 0
     assert tiny.exact_upper == Fraction(1, 10**10000)
-    assert tiny.decimal(5) == "1.0372e-4342944819032518276511289189166050822944"
+    # 10^40 / log(10) = 4342944819032518276511289189166050822943.97005803..., and 10^0.02994196 = 1.07137...
+    assert tiny.decimal(5) == "1.0714e-4342944819032518276511289189166050822944"
     low, high = tiny.bounds(4)
-    assert low == "1.037e-4342944819032518276511289189166050822944"
-    assert high == "1.038e-4342944819032518276511289189166050822944"
+    assert low == "1.071e-4342944819032518276511289189166050822944"
+    assert high == "1.072e-4342944819032518276511289189166050822944"
     assert tiny > 0
     assert tiny < "1e-99999"
     assert not tiny.contains("1e-99999")
     assert tiny.overlaps(tiny)
-    negative = Enclosure(-arb(2) ** -40000, digits=15)
+    negative = Enclosure(-(arb(2) ** -40000), digits=15)
     assert negative.exact_lower == -Fraction(1, 10**10000)
     assert negative.exact_upper == 0
     assert (negative.lower, negative.upper) == (-5e-324, 0.0)
@@ -151,3 +152,11 @@ def test_arb_above_is_the_least_double_above(value: float, step: int) -> None:
 def test_arb_above_beyond_the_doubles() -> None:
     assert arb_above(arb(10) ** 400) == math.inf
     assert arb_above(-(arb(10) ** 400)) == -1.7976931348623157e308
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(-3, 3))
+def test_arb_below_is_the_largest_double_below(value: float, step: int) -> None:
+    with working_precision(1200):
+        end = (arb(value) + arb(step) * abs(arb(value)) * arb(2) ** -80 + arb(step) * arb(2) ** -1100).mid()
+        mirrored = -arb_above((-end).mid())
+    assert arb_below(end) == mirrored

@@ -1,0 +1,148 @@
+"""Random requests to every mechanism: is the calibrated double the least one that satisfies the claim?
+
+Each answer is checked by certified comparisons that share nothing with the search that found it: the profile at the
+returned double is certainly at most delta, the profile at the double below it certainly above. Also reported: the
+slowest request as a multiple of a Gaussian calibration at (1, 1e-6) in the same run.
+
+    python benchmarks/safe_doubles.py --requests 2000 --seed 1 --output reports/safe-doubles.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import statistics
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dpverify.arithmetic.enclosure import Enclosure
+from dpverify.mechanisms import by_name, names
+
+EDGE_DELTAS = ("0", "1e-300", "0.999", "1e-12", "0.5")
+EDGE_EPSILONS = ("1e-12", "500", "1", "0")
+EDGE_SENSITIVITIES = ("1e-9", "1e9", "1")
+
+
+def log_uniform(rng: random.Random, low: float, high: float) -> str:
+    """A decimal number whose logarithm is uniform."""
+    return f"{10 ** rng.uniform(math.log10(low), math.log10(high)):.6e}"
+
+
+def request(rng: random.Random) -> dict[str, str]:
+    """epsilon in [1e-12, 500], delta 0 or in [1e-300, 0.999], sensitivity in [1e-9, 1e9], with the edges over-represented."""
+    edge = rng.random() < 0.15
+    epsilon = rng.choice(EDGE_EPSILONS) if edge else log_uniform(rng, 1e-12, 500)
+    if rng.random() < 0.25:
+        delta = rng.choice(EDGE_DELTAS)
+    else:
+        delta = log_uniform(rng, 1e-300, 1e-3) if rng.random() < 0.7 else f"{rng.uniform(1e-3, 0.999):.6f}"
+    sensitivity = rng.choice(EDGE_SENSITIVITIES) if edge else log_uniform(rng, 1e-9, 1e9)
+    return {"epsilon": epsilon, "delta": delta, "sensitivity": sensitivity}
+
+
+def at_most(profile: Callable[[int], Enclosure], delta: Fraction) -> bool:
+    """Whether the profile is certainly at most delta (True) or certainly above it (False)."""
+    for digits in (20, 60, 200, 800):
+        enclosure = profile(digits)
+        if enclosure.exact_upper <= delta:
+            return True
+        if enclosure.exact_lower > delta:
+            return False
+    raise AssertionError("the profile cannot be told from delta at 800 digits")
+
+
+def is_least_double(family: Any, scale: float, asked: dict[str, str]) -> bool:
+    """Whether `scale` satisfies the request and the double below it does not, both certified."""
+
+    def satisfies(value: float) -> bool:
+        noise = family(value, sensitivity=asked["sensitivity"])
+        return at_most(lambda digits: noise.delta(asked["epsilon"], digits=digits), Fraction(asked["delta"]))
+
+    return satisfies(scale) and not satisfies(math.nextafter(scale, 0))
+
+
+def is_possible(family: Any, asked: dict[str, str]) -> bool:
+    """Whether any finite scale satisfies the request."""
+    return float(asked["delta"]) > 0 or (family.loss_slope is not None and float(asked["epsilon"]) > 0)
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """(seconds, result) of one call."""
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+def gaussian_calibration_seconds() -> float:
+    """The unit of time of the report."""
+    gaussian = by_name("gaussian")
+    return statistics.median(timed(lambda: gaussian.calibrate(epsilon=1, delta="1e-6"))[0] for _ in range(400))
+
+
+def examined(family: Any, count: int, seed: int) -> dict[str, Any]:
+    """Run `count` possible requests against one family: scale, then epsilon and delta at that scale."""
+    rng = random.Random(seed)
+    unit = gaussian_calibration_seconds()
+    wrong: list[dict[str, str]] = []
+    seconds: list[tuple[float, dict[str, str]]] = []
+    done = 0
+    while done < count:
+        asked = request(rng)
+        if not is_possible(family, asked):
+            continue
+        done += 1
+        spent, member = timed(lambda: family.calibrate(**asked))  # noqa: B023 - called at once
+        scale = getattr(member, family.scale_name)
+        if not is_least_double(family, scale, asked):
+            wrong.append(asked)
+        queries = [lambda: member.delta(asked["epsilon"])]  # noqa: B023
+        if float(asked["delta"]) > 0 or family.loss_slope is not None:
+            queries.append(lambda: member.epsilon(asked["delta"]))  # noqa: B023
+        seconds.append((max(spent, *(min(timed(query)[0] for _ in range(2)) for query in queries)), asked))
+    worst = max(seconds, key=lambda pair: pair[0])
+    return {
+        "requests": done,
+        "wrong": wrong,
+        "median": statistics.median(pair[0] for pair in seconds) / unit,
+        "worst": worst[0] / unit,
+        "worst request": worst[1],
+    }
+
+
+def main() -> None:
+    """Examine every mechanism and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--requests", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args()
+    lines = [
+        "# Least safe doubles over random requests",
+        "",
+        f"Made by `python benchmarks/safe_doubles.py --requests {options.requests} --seed {options.seed} --output FILE`.",
+        "Times are multiples of one Gaussian calibration at (1, 1e-6) in the same run; they vary between runs, the",
+        "counts do not.",
+        "",
+        "| mechanism | requests | not the least double | median time | worst time | worst request |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name in names():
+        found = examined(by_name(name), options.requests, options.seed)
+        worst = ", ".join(f"{key} {value}" for key, value in found["worst request"].items())
+        lines.append(
+            f"| {name} | {found['requests']} | {len(found['wrong'])} | {found['median']:.2f} | {found['worst']:.1f} | {worst} |"
+        )
+        for asked in found["wrong"]:
+            lines.append(f"| wrong: {asked} | | | | | |")
+    text = "\n".join(lines) + "\n"
+    print(text, end="")
+    if options.output:
+        options.output.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
