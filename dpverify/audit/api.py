@@ -1,0 +1,204 @@
+"""The public face of the auditor: `audit`, and what it checks before the first output is drawn."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from numbers import Integral
+from typing import Any, Literal
+
+from flint import fmpq
+
+from dpverify.arithmetic.exact import Number, float_above, float_below, to_exact
+from dpverify.audit.callables import Form, form_of, name_of
+from dpverify.audit.calls import Caller, Calls
+from dpverify.audit.engine import Engine
+from dpverify.audit.evidence import evidence_of
+from dpverify.audit.progress import reporter
+from dpverify.audit.records import Claim, findings
+from dpverify.audit.result import AuditResult, Witness
+from dpverify.audit.sampling import Sampler
+from dpverify.audit.table import safe_repr
+from dpverify.errors import InputError, MechanismError
+
+__all__ = ["AuditResult", "Witness", "audit"]
+
+FEWEST_SAMPLES = 100
+MOST_SAMPLES = 10**12
+
+
+def audit(
+    mechanism: Callable[..., Any],
+    *,
+    inputs: tuple[Any, Any],
+    epsilon: Number,
+    delta: Number = 0,
+    samples: int = 10**6,
+    alpha: Number = 1e-3,
+    seed: int = 0,
+    outputs: Literal["bits", "reals"] = "bits",
+    timeout: float | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
+) -> AuditResult:
+    """Try to refute the claim that a mechanism is (epsilon, delta)-differentially private, by sampling it on two inputs.
+
+    The claim is P(S) <= e^epsilon Q(S) + delta for every set S of outputs, P and Q the laws of the outputs on the two
+    inputs, in either order. Events S are sought on exploration outputs and tested on fresh ones with exact binomial bounds.
+
+    mechanism  f(data, rng, size) with `size` independent outputs along the first axis, or f(data, rng) or f(data) with one;
+               the form is read off the parameter names. rng is a numpy Generator
+    inputs     two neighbouring datasets, whatever `mechanism` takes as data
+    epsilon    the claim, in nats, >= 0; delta in [0, 1). A float is exactly that double, text is an exact decimal or fraction
+    samples    outputs a side, at most, search included (2 x samples in all); at least 100
+    alpha      probability of refuting a claim that is true, in (0, 1)
+    seed       >= 0; the same seed gives the same evidence, provided that all noise comes from rng or the global generators
+    outputs    "bits": floats as they are; "reals": rounded to a grid first, so that low-order bits play no part
+    timeout    seconds that one call may take; the mechanism then runs in a child process. None: no limit, no child process
+    progress   called with (outputs drawn, outputs in the budget); None: a line on a terminal if the audit is long; False: never
+
+    Returns an AuditResult; its numbers are statistical at level 1 - alpha. Raises InputError for a request that cannot be
+    used, and MechanismError for a mechanism that raises, hangs, dies, changes its input or returns something that is no
+    batch, with what had been measured in `.partial`; a KeyboardInterrupt carries `.partial` as well.
+    """
+    started = time.perf_counter()
+    form = form_of(mechanism)
+    pair = _pair(inputs)
+    exact = {"epsilon": _epsilon(epsilon), "delta": _delta(delta)}
+    level = _alpha(alpha)
+    samples = _whole(samples, "samples", least=FEWEST_SAMPLES, most=MOST_SAMPLES)
+    seed = _whole(seed, "seed", least=0, most=None)
+    if outputs not in ("bits", "reals"):
+        raise InputError(f"outputs = {outputs!r}: write 'bits' (floats as they are) or 'reals' (floats rounded first).")
+    claim = Claim(epsilon=float_above(exact["epsilon"]), delta=float_above(exact["delta"]))
+    report, finish = reporter(progress)
+    with _Caller(mechanism, form, pair, seed, _timeout(timeout)) as caller:
+        sampler = Sampler(caller, budget=samples, seed=seed, progress=report)
+        engine = Engine(sampler, claim, alpha=level, bits=outputs == "bits", can_separate=form.seeded or form.batched)
+
+        def result(interrupted: str | None = None) -> AuditResult:
+            undecided = interrupted or engine.undecided
+            found = findings(claim, engine.records, undecided)
+            notes = tuple(dict.fromkeys([*engine.notes, *([undecided] if undecided else [])]))
+            drawn = (sampler.drawn[0], sampler.drawn[1])
+            evidence = evidence_of(
+                claim=claim,
+                claimed={name: str(value) for name, value in exact.items()},
+                alpha=level,
+                samples=samples,
+                seed=seed,
+                outputs=outputs,
+                mechanism={"name": name_of(mechanism), "form": str(form), "inputs": [_short(data) for data in pair]},
+                drawn=drawn,
+                blocks=sampler.blocks,
+                grid=engine.grid,
+                apart=engine.apart,
+                records=engine.records,
+                undecided=undecided,
+                notes=notes,
+                found=found,
+            )
+            return AuditResult(
+                verdict=found.verdict,
+                epsilon=claim.epsilon,
+                delta=claim.delta,
+                epsilon_lower=found.epsilon_lower,
+                confidence=1 - level,
+                witness=found.witness,
+                detectable_epsilon=found.detectable_epsilon,
+                samples=max(drawn),
+                seconds=time.perf_counter() - started,
+                verdict_on_reals=found.verdict_on_reals,
+                notes=notes,
+                evidence=evidence,
+            )
+
+        try:
+            engine.run()
+        except MechanismError as error:
+            error.partial = result(f"The mechanism failed: {error}")
+            raise
+        except KeyboardInterrupt as error:
+            error.partial = result("The audit was interrupted.")  # type: ignore[attr-defined]
+            raise
+        finally:
+            finish()
+        return result()
+
+
+class _Caller:
+    """The right kind of caller, closed on the way out whatever happens."""
+
+    def __init__(self, mechanism: Any, form: Form, inputs: tuple[Any, Any], seed: int, timeout: float | None) -> None:
+        if timeout is None:
+            self.caller: Caller = Calls(mechanism, form, inputs, seed)
+        else:
+            from dpverify.audit.child import ChildCalls
+
+            self.caller = ChildCalls(mechanism, form, inputs, seed, timeout=timeout)
+
+    def __enter__(self) -> Caller:
+        return self.caller
+
+    def __exit__(self, *problem: object) -> None:
+        self.caller.close()
+
+
+def _pair(inputs: Any) -> tuple[Any, Any]:
+    if not isinstance(inputs, tuple | list) or len(inputs) != 2:
+        found = f"{len(inputs)} of them" if isinstance(inputs, tuple | list) else f"{type(inputs).__name__}"
+        raise InputError(f"inputs: a pair (d1, d2) of neighbouring datasets is needed, not {found}.")
+    for place, data in enumerate(inputs):
+        if isinstance(data, Iterator):
+            raise InputError(
+                f"inputs[{place}] is a {type(data).__name__}, which the first call would use up; pass a list or an array."
+            )
+    return inputs[0], inputs[1]
+
+
+def _epsilon(epsilon: Number) -> fmpq:
+    exact = to_exact(epsilon, "epsilon")
+    if exact < 0:
+        raise InputError(f"epsilon = {epsilon}: a claim needs epsilon >= 0 (in nats).")
+    if exact > 10**300:
+        raise InputError(f"epsilon = {epsilon}: a claim this weak cannot be refuted by any sample; state epsilon <= 10^300.")
+    return exact
+
+
+def _delta(delta: Number) -> fmpq:
+    exact = to_exact(delta, "delta")
+    if not 0 <= exact < 1:
+        raise InputError(f"delta = {delta}: a claim needs 0 <= delta < 1; with delta = 1 everything is private.")
+    if float_above(exact) >= 1:
+        raise InputError(f"delta = {delta}: no double lies between it and 1; a claim this weak cannot be tested.")
+    return exact
+
+
+def _alpha(alpha: Number) -> float:
+    exact = to_exact(alpha, "alpha")
+    if not 0 < exact < 1 or float_below(exact) < 1e-100:
+        raise InputError(
+            f"alpha = {alpha}: the probability of refuting a true claim lies in (0, 1), from 1e-100 on; 0.001 is usual."
+        )
+    return float_below(exact)
+
+
+def _whole(value: Any, name: str, *, least: int, most: int | None) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise InputError(f"{name} = {value!r}: a whole number is needed, {least} or more.")
+    number = int(value)
+    if number < least or (most is not None and number > most):
+        raise InputError(f"{name} = {number}: {least} or more is needed" + (f", and at most {most:,}." if most else "."))
+    return number
+
+
+def _timeout(timeout: Any) -> float | None:
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < 10**7:
+        raise InputError(f"timeout = {timeout!r}: seconds that one call may take are needed, more than 0; None for no limit.")
+    return float(timeout)
+
+
+def _short(data: Any) -> str:
+    text = safe_repr(data)
+    return text if len(text) <= 200 else f"{text[:197]}..."

@@ -1,0 +1,158 @@
+"""Blocks of calls of a mechanism in this process: seeding, calling, and saying precisely what went wrong.
+
+One block is one batched call, or many calls of a mechanism that returns one output at a time. Its generator is seeded by
+the audit's seed and the block's number alone; where outputs must owe nothing to each other (`apart`) every call has its
+own generator and returns one output. Python's and NumPy's global generators are seeded likewise for the length of a block
+and put back, so that a mechanism that uses them is reproducible too. No statistics live here.
+"""
+
+from __future__ import annotations
+
+import random
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from dpverify.audit.callables import Form, batch_of, name_of
+from dpverify.audit.table import Table, from_array, from_objects
+from dpverify.audit.unchanged import same, snapshot
+from dpverify.errors import MechanismError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One block: which input (0 or 1), its number, how many outputs, and whether each comes from a call of its own."""
+
+    side: int
+    block: int
+    size: int
+    apart: bool = False
+
+
+class Caller(Protocol):
+    """Whatever turns a request into outputs."""
+
+    def outputs(self, request: Request) -> Table:
+        """The outputs of one block. Raises MechanismError that names what happened, and at which call."""
+        ...
+
+    def close(self) -> None:
+        """Give back what is held."""
+        ...
+
+
+class Calls:
+    """Calls a mechanism in this process."""
+
+    def __init__(self, mechanism: Callable[..., Any], form: Form, inputs: tuple[Any, Any], seed: int) -> None:
+        self.mechanism = mechanism
+        self.form = form
+        self.inputs = inputs
+        self.seed = seed
+        self.name = name_of(mechanism)
+        self.count = 0
+        self._before = tuple(map(snapshot, inputs))
+        self.alive: Callable[[], None] = lambda: None
+
+    def outputs(self, request: Request) -> Table:
+        states = random.getstate(), np.random.get_state()
+        words = np.random.SeedSequence(self.seed, spawn_key=(request.block,)).generate_state(5)
+        random.seed(int(words[4]))
+        np.random.seed(words[:4])
+        try:
+            if self.form.batched and not request.apart:
+                return self._batch(request)
+            return self._one_by_one(request)
+        finally:
+            random.setstate(states[0])
+            np.random.set_state(states[1])
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _batch(self, request: Request) -> Table:
+        rng = self._generator(request.block) if self.form.seeded else None
+        where = self._where(request)
+        try:
+            returned = self.form.call(self.mechanism, self.inputs[request.side], rng, request.size)
+            table = batch_of(returned, request.size, where)
+        except MechanismError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise self._raised(error, where) from error
+        self._check_inputs(where)
+        return table
+
+    def _one_by_one(self, request: Request) -> Table:
+        data = self.inputs[request.side]
+        found: list[Any] = []
+        rng = self._generator(request.block) if self.form.seeded and not request.apart else None
+        try:
+            for place in range(request.size):
+                if request.apart and self.form.seeded:
+                    rng = self._generator(request.block, place)
+                self.count += 1
+                found.append(self.form.call(self.mechanism, data, rng, 1))
+                self.alive()
+            if self.form.batched:
+                return self._singles(found, request)
+            table = from_objects(found) if not _are_arrays(found) else from_array(np.stack(found))
+        except MechanismError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise self._raised(error, self._where(request, counted=True)) from error
+        self._check_inputs(self._where(request, counted=True))
+        return table
+
+    def _singles(self, found: list[Any], request: Request) -> Table:
+        """Batches of one output each, as one batch."""
+        if _are_arrays(found) and found[0].ndim and len(found[0]) == 1:
+            table = from_array(np.concatenate(found))
+        else:
+            where = self._where(request, counted=True)
+            for returned in found:
+                if not isinstance(returned, list | tuple) or len(returned) != 1:
+                    batch_of(returned, 1, where)
+            table = from_objects([next(iter(returned)) for returned in found])
+        self._check_inputs(self._where(request, counted=True))
+        return table
+
+    def _generator(self, *key: int) -> np.random.Generator:
+        return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=key)))
+
+    def _where(self, request: Request, *, counted: bool = False) -> str:
+        if not counted:
+            self.count += 1
+        size = f", size={1 if request.apart else request.size}" if self.form.batched else ""
+        return f"{self.name}, call {self.count} (on inputs[{request.side}]{size})"
+
+    def _raised(self, error: BaseException, where: str) -> MechanismError:
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f" at {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
+        text = f": {error}" if str(error) else ""
+        return MechanismError(
+            f"{where} raised {type(error).__name__}{text}{place}. An audit needs an output for every call; "
+            f"return None, or whatever a user would see, where the mechanism refuses to answer."
+        )
+
+    def _check_inputs(self, where: str) -> None:
+        for place, (before, after) in enumerate(zip(self._before, self.inputs, strict=True)):
+            if not same(before, after):
+                raise MechanismError(
+                    f"{where} changed its input: inputs[{place}] is no longer what it was, so later outputs would be "
+                    f"about other data. Work on a copy of the data inside the mechanism."
+                )
+
+
+def _are_arrays(found: list[Any]) -> bool:
+    """Whether all outputs are arrays that can be stacked without changing what they are."""
+    first = found[0] if found else None
+    if not isinstance(first, np.ndarray) or first.dtype.hasobject:
+        return False
+    kind = first.dtype if first.dtype.names is not None else first.dtype.kind
+    return all(
+        type(one) is type(first) and one.shape == first.shape and (one.dtype == kind or one.dtype.kind == kind) for one in found
+    )

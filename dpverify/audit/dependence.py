@@ -1,0 +1,96 @@
+"""Whether the outputs of one block owe something to each other.
+
+Counts are binomial only if outputs are independent. Blocks are independently seeded, so outputs that share noise inside a
+block show in two ways: a count that varies from block to block more (or less) than a binomial would, and values that
+repeat inside blocks more (or less) often than across them. Suspicion is not a verdict about the mechanism: it only decides
+that the verdict has to rest on one output per independently seeded call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.audit.statistics import binomial
+from dpverify.audit.table import Codes
+
+LEVEL = 1e-4
+"""How improbable a pattern must be under independence to raise suspicion while nothing is at stake."""
+
+LEVEL_AT_STAKE = 1e-2
+"""The same when a refutation is about to rest on the counts: doubt is cheap, a false alarm is not."""
+
+LONGEST_TAIL = 8.0
+SHUFFLES = 40
+
+
+def dispersion(hits: Sequence[int], sizes: Sequence[int]) -> float:
+    """A two-sided p-value for equal success probabilities in all blocks, given how many successes there were.
+
+    Pearson's statistic with the mean and the variance that it has under random allocation, and the cube-root (Wilson and
+    Hilferty) approximation. Neighbouring blocks are merged until five successes and five failures are expected in each;
+    1.0 where that leaves fewer than four. Heuristic: accurate to a factor of about two at the levels used here.
+    """
+    counts, totals = np.asarray(hits, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
+    rare = min(counts.sum(), totals.sum() - counts.sum())
+    groups = int(min(len(counts), rare // 5))
+    if groups < 4:
+        return _all_or_nothing(counts, totals)
+    owner = np.arange(len(counts)) * groups // len(counts)
+    counts, totals = (np.bincount(owner, weights=weights).astype(np.float64) for weights in (counts, totals))
+    share = counts.sum() / totals.sum()
+    statistic = float(((counts - totals * share) ** 2 / (totals * share * (1 - share))).sum()) * (1 - 1 / totals.sum())
+    freedom = groups - 1.0
+    spread = 2 / (9 * freedom)
+    z = ((statistic / freedom) ** (1 / 3) - (1 - spread)) / spread**0.5
+    return 2 * NormalDist().cdf(-abs(z))
+
+
+def _all_or_nothing(counts: NDArray[Any], totals: NDArray[Any]) -> float:
+    """Too few of either for Pearson: the probability that rare outputs crowd into as few blocks as they did."""
+    rare = counts if counts.sum() <= totals.sum() - counts.sum() else totals - counts
+    number, occupied = int(rare.sum()), int((rare > 0).sum())
+    if number < 2 or occupied == len(rare):
+        return 1.0
+    blocks = len(rare)
+    log_ways = sum(np.log((blocks - place) / (place + 1)) for place in range(occupied))
+    return float(min(1.0, np.exp(log_ways + number * np.log(occupied / blocks))))
+
+
+def repeats(blocks: Sequence[Codes], generator: np.random.Generator) -> float:
+    """How many standard deviations the number of equal pairs inside blocks lies from where shuffled outputs would have it.
+
+    0.0 where the difference is fewer than four pairs. Heuristic: mean and deviation come from a few shuffles.
+    """
+    _, codes = np.unique(np.concatenate(blocks), return_inverse=True)
+    sizes = [len(block) for block in blocks]
+    owner = np.repeat(np.arange(len(blocks)), sizes)
+    if int(codes.max(initial=0)) == len(codes) - 1:
+        return 0.0
+    found = _pairs(codes, owner)
+    shuffled = [_pairs(generator.permutation(codes), owner) for _ in range(SHUFFLES)]
+    away = found - float(np.mean(shuffled))
+    if abs(away) < 4:
+        return 0.0
+    return away / max(float(np.std(shuffled)), 0.5)
+
+
+def _pairs(codes: NDArray[np.int64], owner: NDArray[np.int64]) -> float:
+    _, counts = np.unique(owner * (int(codes.max()) + 1) + codes, return_counts=True)
+    return float((counts * (counts - 1.0) / 2).sum())
+
+
+def disagree(hits: int, draws: int, apart_hits: int, apart_draws: int, level: float) -> bool:
+    """Whether one output a call shows an event at another rate than blocks do: two exact intervals that do not meet."""
+    share = level / 4
+    low, high = _interval(hits, draws, share)
+    apart_low, apart_high = _interval(apart_hits, apart_draws, share)
+    return low > apart_high or apart_low > high
+
+
+def _interval(hits: int, draws: int, alpha: float) -> tuple[float, float]:
+    return binomial.lower(hits, draws, alpha), binomial.upper(hits, draws, alpha)

@@ -1,0 +1,274 @@
+"""One audit, from the first output to the last test: explore, confirm on fresh outputs, doubt independence, stop.
+
+The engine decides what is drawn and what is tested; how events are found is `search`, what counts say is `records`.
+Whatever happens on the way, `records` holds every test that was made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+import numpy as np
+
+from dpverify.audit import dependence, plan
+from dpverify.audit.exploration import Forecast
+from dpverify.audit.grid import grid_of
+from dpverify.audit.plan import Look, Stage
+from dpverify.audit.records import Claim, Record, tested
+from dpverify.audit.sampling import Sampler
+from dpverify.audit.search import Picked, pick
+from dpverify.audit.statistics.counts import Counts
+from dpverify.audit.table import Codes, Path, Table, joined
+
+FEWEST = 20
+"""Outputs a side below which nothing is worth confirming."""
+
+
+class _After(Enum):
+    """What a stage leads to."""
+
+    GO_ON = "go on"
+    STOP = "stop"
+    DOUBT = "outputs of a batch may depend on each other"
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Hits of one picked event, block by block, on either side."""
+
+    picked: Picked
+    hits: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
+
+    def counts(self, sizes: Sequence[Sequence[int]]) -> Counts:
+        """As the test wants them: the side that should be likelier first."""
+        side = 0 if self.picked.forward else 1
+        return Counts(
+            hits=sum(self.hits[side]),
+            draws=sum(sizes[side]),
+            other_hits=sum(self.hits[1 - side]),
+            other_draws=sum(sizes[1 - side]),
+        )
+
+
+class Engine:
+    """Runs one audit. `records`, `notes`, `undecided` and `grid` are what it leaves behind."""
+
+    def __init__(self, sampler: Sampler, claim: Claim, *, alpha: float, bits: bool, can_separate: bool) -> None:
+        self.sampler = sampler
+        self.claim = claim
+        self.alpha = alpha
+        self.bits = bits
+        self.can_separate = can_separate
+        self.records: list[Record] = []
+        self.notes: list[str] = []
+        self.undecided: str | None = None
+        self.grid: dict[Path, float] = {}
+        self.apart = False
+        self._explored: tuple[list[Table], list[Table]] = ([], [])
+        self._spot: tuple[list[Table], list[Table]] = ([], [])
+        self._refuted_by_bits = False
+        self._number = 0
+
+    # --- the course of an audit -------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Spend the budget, or as much of it as a verdict needs."""
+        budget = self.sampler.budget
+        spot = min(plan.SPOT_CHECK, budget // 20) if self.can_separate else 0
+        if self._spend(plan.stages_for(budget - spot, share=1 - plan.APART_SHARE)) is _After.DOUBT:
+            self._doubt()
+
+    def _spend(self, stages: Sequence[Stage]) -> _After:
+        """Stage after stage, until one has the answer or a reason to doubt."""
+        for stage in stages:
+            after = self._stage(stage)
+            if after is not _After.GO_ON:
+                return after
+        return _After.STOP
+
+    def _stage(self, stage: Stage) -> _After:
+        self._number += 1
+        blocks = self._explore((stage.explore, stage.explore))
+        if self._number == 1 and (reason := self._repeats(blocks)) is not None:
+            self.notes.append(reason)
+            return _After.DOUBT
+        return self._confirm(stage, self._pick(stage))
+
+    def _doubt(self) -> None:
+        """Start over with one output per independently seeded call, on what is left of the budget and of alpha."""
+        self._set_aside()
+        if not self.can_separate:
+            self.undecided = (
+                "Successive outputs depend on each other, and this mechanism takes no generator that could keep them apart. "
+                "Give it the form f(data, rng, size) or f(data, rng), and draw all noise from rng."
+            )
+            return
+        budget = min(self.sampler.left, plan.MOST_APART)
+        if budget < 2 * FEWEST:
+            self.undecided = (
+                "Outputs of one batch depend on each other, and no budget was left for one output a call; raise samples."
+            )
+            return
+        self.notes.append("The verdict rests on one output per independently seeded call.")
+        self.apart = True
+        self._explored = self._spot
+        if self._spend(plan.stages_apart(budget)) is _After.DOUBT:
+            self._set_aside()
+            self.undecided = (
+                "Outputs of separate, independently seeded calls still depend on each other: the mechanism keeps a state "
+                "from one call to the next. Remove it, or audit a function that builds the mechanism afresh."
+            )
+
+    def _set_aside(self) -> None:
+        reason = "outputs of separate calls depend on each other" if self.apart else "outputs of one batch depend on each other"
+        self.records = [replace(record, set_aside=record.set_aside or reason) for record in self.records]
+        self._refuted_by_bits = False
+
+    # --- exploring --------------------------------------------------------------------------------------------------
+
+    def _explore(self, sizes: tuple[int, int]) -> tuple[list[Codes], list[Codes]]:
+        """Draw exploration outputs; the codes of whole outputs, block by block."""
+        blocks: tuple[list[Codes], list[Codes]] = ([], [])
+        for side, table in self.sampler.blocks_of(sizes, apart=self.apart):
+            self._explored[side].append(table)
+            blocks[side].append(table.whole())
+        return blocks
+
+    def _repeats(self, blocks: tuple[list[Codes], list[Codes]]) -> str | None:
+        generator = np.random.Generator(np.random.PCG64(0))
+        for side, codes in enumerate(blocks):
+            away = dependence.repeats(codes, generator)
+            if abs(away) > dependence.LONGEST_TAIL:
+                where = "inside" if away > 0 else "across"
+                return (
+                    f"On inputs[{side}] equal outputs occur {where} batches far more often than chance explains: "
+                    f"outputs of one batch share their noise, or batches share a seed."
+                )
+        return None
+
+    def _pick(self, stage: Stage) -> list[Picked]:
+        pooled = joined(self._explored[0]), joined(self._explored[1])
+        self._explored = [pooled[0]], [pooled[1]]
+        self.grid = grid_of(pooled, self.grid)
+        forecast = Forecast(delta=self.claim.delta, alpha=self.alpha * stage.looks[-1].share / 2, planned=stage.confirm)
+        picked = pick(pooled, grid=self.grid, bits=self.bits, forecast=forecast)
+        if self._refuted_by_bits:
+            picked = [one for one in picked if not one.precise]
+        return picked
+
+    # --- confirming -------------------------------------------------------------------------------------------------
+
+    def _confirm(self, stage: Stage, picked: list[Picked]) -> _After:
+        tallies = [_Tally(one) for one in picked]
+        sizes: tuple[list[int], list[int]] = ([], [])
+        kept: tuple[list[Table], list[Table]] = ([], [])
+        done = 0
+        for place, look in enumerate(stage.looks, start=1):
+            upto = round(stage.confirm * look.part)
+            for side, table in self.sampler.blocks_of(self._sides(upto - done), apart=self.apart):
+                _count(tallies, side, table, self.grid)
+                sizes[side].append(table.size)
+                if stage.reused:
+                    kept[side].append(table)
+            done = upto
+            after = self._look(place, look, tallies, sizes)
+            if after is _After.GO_ON and self._refuted_by_bits and not stage.quick:
+                return _After.STOP
+            if after is not _After.GO_ON:
+                return after
+        if (reason := self._suspect(tallies, sizes, dependence.LEVEL)) is not None:
+            self.notes.append(reason)
+            return _After.DOUBT
+        for side in (0, 1):
+            self._explored[side].extend(kept[side])
+        return _After.GO_ON
+
+    def _sides(self, limit: int) -> tuple[int, int]:
+        """How many outputs of either side: by coins where delta = 0, equal numbers else."""
+        if self.claim.design == "fixed":
+            return limit, limit
+        trials = trials_within(limit)
+        while True:
+            first = int(self.sampler.coins.binomial(trials, 0.5))
+            if max(first, trials - first) <= limit:  # fails once in 10^11 audits, which no alpha in use can notice
+                return first, trials - first
+
+    def _look(self, place: int, look: Look, tallies: list[_Tally], sizes: tuple[list[int], list[int]]) -> _After:
+        fresh = [
+            tested(
+                self.claim,
+                stage=self._number,
+                look=place,
+                event=tally.picked.event,
+                forward=tally.picked.forward,
+                precise=tally.picked.precise,
+                counts=tally.counts(sizes),
+                alpha=self.alpha * look.share * tally.picked.share,
+            )
+            for tally in tallies
+        ]
+        self.records += fresh
+        rejecting = [tally for tally, record in zip(tallies, fresh, strict=True) if record.rejects]
+        if not rejecting:
+            return _After.GO_ON
+        reason = self._suspect(rejecting, sizes, dependence.LEVEL_AT_STAKE) or self._spot_check(rejecting, sizes)
+        if reason is not None:
+            self.notes.append(reason)
+            return _After.DOUBT
+        if any(not tally.picked.precise for tally in rejecting):
+            return _After.STOP
+        self._refuted_by_bits = True
+        return _After.GO_ON
+
+    # --- doubting ---------------------------------------------------------------------------------------------------
+
+    def _suspect(self, tallies: list[_Tally], sizes: tuple[list[int], list[int]], level: float) -> str | None:
+        """Why these counts are not to be trusted, or None."""
+        level /= 2 * len(tallies)
+        for tally in tallies:
+            for side in (0, 1):
+                if dependence.dispersion(tally.hits[side], sizes[side]) < level:
+                    return (
+                        f"How often '{tally.picked.event.describe()}' occurs on inputs[{side}] varies from batch to batch "
+                        f"in a way that chance does not explain."
+                    )
+        return None
+
+    def _spot_check(self, tallies: list[_Tally], sizes: tuple[list[int], list[int]]) -> str | None:
+        """Before a refutation rests on batches: do outputs from calls of their own agree with them?"""
+        if not self.can_separate or self.apart:
+            return None
+        if not self._spot[0]:
+            size = min(plan.SPOT_CHECK, self.sampler.budget // 20)
+            for side, table in self.sampler.blocks_of((size, size), apart=True):
+                self._spot[side].append(table)
+        level = dependence.LEVEL_AT_STAKE / (2 * len(tallies))
+        for tally in tallies:
+            for side in (0, 1):
+                alone = _Tally(tally.picked)
+                for table in self._spot[side]:
+                    _count([alone], side, table, self.grid)
+                hits, draws = sum(tally.hits[side]), sum(sizes[side])
+                alone_hits, alone_draws = sum(alone.hits[side]), sum(table.size for table in self._spot[side])
+                if dependence.disagree(hits, draws, alone_hits, alone_draws, level):
+                    return (
+                        f"'{tally.picked.event.describe()}' occurs on inputs[{side}] in {alone_hits} of {alone_draws} separate "
+                        f"calls, which does not fit {hits} of {draws} outputs of batches."
+                    )
+        return None
+
+
+def _count(tallies: Sequence[_Tally], side: int, table: Table, grid: Mapping[Path, float]) -> None:
+    rounded = table.rounded(grid) if any(not tally.picked.precise for tally in tallies) else table
+    for tally in tallies:
+        seen = table if tally.picked.precise else rounded
+        tally.hits[side].append(int(tally.picked.event.mask(seen).sum()))
+
+
+def trials_within(limit: int) -> int:
+    """How many fair coins may be tossed so that neither side shows up more than `limit` times, seven deviations allowed."""
+    root = math.sqrt(2 * limit + 12.25) - 3.5
+    return max(limit, math.floor(root * root))

@@ -1,0 +1,114 @@
+"""Sets of single values: of one coordinate, or of the whole output (a tuple, a bit string, a category, a text).
+
+The set is the union of the values with the largest estimated likelihood ratio, cut where the forecast bound is largest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.audit.exploration import Candidate, Exploration
+from dpverify.audit.table import Codes, Path, Table, name
+
+MOST_VALUES = 2000
+"""A set holds no more values than this; evidence stays readable."""
+
+SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The coordinate on `path` (None: the whole output) has one of the codes. `examples` are for readers alone."""
+
+    path: Path | None
+    codes: tuple[int, ...]
+    examples: tuple[str, ...] = field(default=(), compare=False)
+
+    def mask(self, table: Table) -> NDArray[np.bool_]:
+        codes = codes_of(table, self.path)
+        wanted = np.sort(np.array(self.codes, dtype=np.uint64))
+        place = np.minimum(np.searchsorted(wanted, codes), len(wanted) - 1)
+        found: NDArray[np.bool_] = wanted[place] == codes
+        return found
+
+    def describe(self) -> str:
+        subject = "output" if self.path is None else name(self.path)
+        if len(self.codes) == 1:
+            return f"{subject} is {', '.join(self.examples)}"
+        more = len(self.codes) - len(self.examples)
+        return f"{subject} is one of {', '.join(self.examples)}{f' and {more} more values' if more > 0 else ''}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "family": "one of",
+            "path": None if self.path is None else list(self.path),
+            "codes": [f"{code:016x}" for code in self.codes],
+            "examples": list(self.examples),
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> OneOf:
+        path = data["path"]
+        codes = tuple(int(code, 16) for code in data["codes"])
+        if not codes:
+            raise ValueError("no codes")
+        return cls(None if path is None else tuple(path), codes, tuple(map(str, data["examples"])))
+
+
+def codes_of(table: Table, path: Path | None) -> Codes:
+    """One code an output."""
+    return table.whole() if path is None else table.column(path).codes
+
+
+def propose(exploration: Exploration, path: Path | None) -> Iterator[Candidate]:
+    """The most promising set of values, in either direction."""
+    first, second = (codes_of(table, path) for table in exploration.search)
+    values, counts = np.unique(np.concatenate([first, second]), return_counts=True)
+    repeated = counts > 1
+    if not repeated.any():
+        return
+    values = values[repeated]
+    if len(values) > MOST_VALUES:
+        values = np.sort(values[np.argsort(-counts[repeated], kind="stable")[:MOST_VALUES]])
+    hits = tuple(_occurrences(codes, values) for codes in (first, second))
+    checked = tuple(_occurrences(codes_of(table, path), values) for table in exploration.rank)
+    for forward in (True, False):
+        more, less = hits if forward else hits[::-1]
+        # a value seen 2 times against 0 says less than one seen 900 times against 300
+        cautious = (more - np.sqrt(more)) / (less + np.sqrt(less + 1.0))
+        order = np.lexsort((-more, -cautious))
+        gathered = tuple(np.cumsum(side[order]) for side in checked)
+        for index, direction, promise in exploration.best(*gathered, rank=True):
+            if direction == forward:
+                chosen = order[: index + 1]
+                yield Candidate(_one_of(exploration, path, values[chosen], first, second), forward, promise)
+
+
+def one_value(exploration: Exploration, path: Path, code: int) -> OneOf:
+    """The event that a coordinate has the value with this code."""
+    first, second = (codes_of(table, path) for table in exploration.search)
+    return _one_of(exploration, path, np.array([code], dtype=np.uint64), first, second)
+
+
+def _one_of(exploration: Exploration, path: Path | None, codes: Codes, first: Codes, second: Codes) -> OneOf:
+    examples = tuple(_example(exploration, path, code, first, second) for code in codes[:SHOWN])
+    return OneOf(path, tuple(map(int, codes)), examples)
+
+
+def _example(exploration: Exploration, path: Path | None, code: np.uint64, first: Codes, second: Codes) -> str:
+    for codes, table in zip((first, second), exploration.search, strict=True):
+        rows = np.flatnonzero(codes == code)
+        if len(rows):
+            shown = table if path is None else Table(table.size, {(): table.column(path)})
+            return shown.example(int(rows[0]))
+    return f"{int(code):016x}"
+
+
+def _occurrences(codes: Codes, values: Codes) -> NDArray[np.int64]:
+    place = np.minimum(np.searchsorted(values, codes), len(values) - 1)
+    return np.bincount(place[values[place] == codes], minlength=len(values))

@@ -1,0 +1,104 @@
+"""Low-order bits: which multiples of a power of two a floating-point number is, jointly with its magnitude.
+
+A sum of doubles is rounded to a multiple of the larger operand's unit in the last place. Near zero that unit betrays the
+operand: 1 + noise is a multiple of 2^-53 however small it is, 0 + noise mostly is not (Mironov, On significance of the
+least significant bits for differential privacy, 2012). Such events say nothing about the noise and all about its floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.audit.exploration import Candidate, Exploration
+from dpverify.audit.table import Floats, Kind, Path, Table, name
+
+NO_BIT = 10_000
+"""The exponent of the lowest set bit of zero, which is a multiple of everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnLattice:
+    """|x| < 2^below and x is (`on`), or is not, a multiple of 2^exponent. `below` None: any finite x."""
+
+    path: Path
+    exponent: int
+    below: int | None
+    on: bool = True
+
+    def mask(self, table: Table) -> NDArray[np.bool_]:
+        column = table.column(self.path)
+        lowest, magnitude = lowest_bits(column.values)
+        inside = (column.kinds == Kind.NUMBER) & np.isfinite(column.values)
+        if self.below is not None:
+            inside &= magnitude <= self.below
+        found: NDArray[np.bool_] = inside & ((lowest >= self.exponent) == self.on)
+        return found
+
+    def describe(self) -> str:
+        subject = name(self.path)
+        small = "" if self.below is None else f"|{subject}| < 2^{self.below} and "
+        return f"{small}{subject} is {'' if self.on else 'not '}a multiple of 2^{self.exponent}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"family": "lattice", "path": list(self.path), "exponent": self.exponent, "below": self.below, "on": self.on}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> OnLattice:
+        below = data["below"]
+        return cls(tuple(data["path"]), int(data["exponent"]), None if below is None else int(below), bool(data["on"]))
+
+
+def lowest_bits(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The exponent of the lowest set bit of each number, and the least j with |x| < 2^j."""
+    with np.errstate(invalid="ignore"):
+        fraction, exponent = np.frexp(values)
+        mantissa = np.where(np.isfinite(values), fraction * 2.0**53, 0.0).astype(np.int64)
+    lowest = np.full(len(values), NO_BIT, dtype=np.int64)
+    nonzero = mantissa != 0
+    bits = mantissa[nonzero]
+    power = np.frexp((bits & -bits).astype(np.float64))[1] - 1
+    lowest[nonzero] = exponent[nonzero] - 53 + power
+    return lowest, np.where(nonzero, exponent, -NO_BIT).astype(np.int64)
+
+
+def propose(exploration: Exploration, path: Path) -> Iterator[Candidate]:
+    """The most promising pair of a magnitude and a power of two, in either direction."""
+    sides = []
+    for table in exploration.search:
+        column = table.column(path)
+        finite = (column.kinds == Kind.NUMBER) & np.isfinite(column.values)
+        sides.append(lowest_bits(column.values[finite]))
+    pooled = np.concatenate([side[0] for side in sides])
+    varied = pooled[pooled != NO_BIT]
+    if len(varied) < 2 or varied.min() == varied.max():
+        return
+    magnitudes = np.concatenate([side[1] for side in sides])
+    exponents = np.arange(varied.min() + 1, min(varied.max(), varied.min() + 160) + 1)
+    belows = np.arange(max(np.quantile(magnitudes, 1e-4), magnitudes.max() - 80), magnitudes.max() + 1).astype(np.int64)
+    on, all_of = zip(*(_counts(*side, exponents, belows) for side in sides), strict=True)
+    hits, other_hits = (
+        np.concatenate([there.ravel(), (every[:, None] - there).ravel()]) for there, every in zip(on, all_of, strict=True)
+    )
+    size = on[0].size
+    for index, forward, promise in exploration.best(hits, other_hits, keep=2):
+        below, exponent = np.unravel_index(index % size, on[0].shape)
+        last = below == len(belows) - 1
+        event = OnLattice(path, int(exponents[exponent]), None if last else int(belows[below]), index < size)
+        yield Candidate(event, forward, promise)
+
+
+def _counts(
+    lowest: NDArray[np.int64], magnitude: NDArray[np.int64], exponents: NDArray[np.int64], belows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many numbers below each magnitude are multiples of each power, and how many numbers there are below it."""
+    row = np.searchsorted(belows, magnitude)
+    cell = np.searchsorted(exponents, lowest, side="right")
+    table = np.bincount(row * (len(exponents) + 1) + cell, minlength=len(belows) * (len(exponents) + 1))
+    table = table.reshape(len(belows), -1).cumsum(axis=0)
+    at_least = table[:, ::-1].cumsum(axis=1)[:, ::-1]
+    return at_least[:, 1:], at_least[:, 0]

@@ -1,0 +1,240 @@
+"""Evidence: events, counts, seeds and versions as plain data, and the verdict that follows from them without sampling.
+
+Evidence holds no timings, so the same audit gives the same bytes. It is checked, not trusted: `recheck` recomputes every
+test and the verdict from the counts and says which field does not fit. It is not signed: it shows that a verdict follows
+from its counts, not that the counts were drawn.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+from typing import Any
+
+import numpy as np
+
+from dpverify.arithmetic.exact import float_above, to_exact
+from dpverify.audit.events import event_from_json
+from dpverify.audit.records import Claim, Findings, Record, findings, judged, record_to_json
+from dpverify.audit.result import AuditResult
+from dpverify.audit.statistics.counts import Counts
+from dpverify.audit.table import Path
+from dpverify.errors import InputError
+
+SCHEMA = 1
+SEEDS = "block b: PCG64(SeedSequence(seed, spawn_key=(b,))); one output a call: spawn_key=(b, place in block)"
+CLOSE = 1e-9
+"""Relative difference up to which a stored bound counts as the one recomputed; other versions may round otherwise."""
+
+
+def evidence_of(
+    *,
+    claim: Claim,
+    claimed: dict[str, str],
+    alpha: float,
+    samples: int,
+    seed: int,
+    outputs: str,
+    mechanism: dict[str, Any],
+    drawn: tuple[int, int],
+    blocks: int,
+    grid: dict[Path, float],
+    apart: bool,
+    records: list[Record],
+    undecided: str | None,
+    notes: tuple[str, ...],
+    found: Findings,
+) -> dict[str, Any]:
+    """Everything that a reader needs to check the verdict, and to repeat the audit."""
+    from dpverify import __version__
+
+    return {
+        "schema": SCHEMA,
+        "versions": {"dpverify": __version__, "numpy": np.__version__, "python": platform.python_version()},
+        "claim": claimed,
+        "tested": {"epsilon": claim.epsilon, "delta": claim.delta},
+        "alpha": alpha,
+        "samples": samples,
+        "seed": seed,
+        "seeds": SEEDS,
+        "outputs": outputs,
+        "mechanism": mechanism,
+        "drawn": list(drawn),
+        "blocks": blocks,
+        "design": claim.design,
+        "one_output_per_call": apart,
+        "grid": [{"path": list(path), "spacing": spacing} for path, spacing in grid.items()],
+        "tests": [record_to_json(record) for record in records],
+        "undecided": undecided,
+        "notes": list(notes),
+        "verdict": str(found.verdict),
+        "verdict_on_reals": str(found.verdict_on_reals),
+        "epsilon_lower": found.epsilon_lower,
+        "detectable_epsilon": found.detectable_epsilon if math.isfinite(found.detectable_epsilon) else None,
+    }
+
+
+def recheck(evidence: dict[str, Any]) -> AuditResult:
+    """The verdict that follows from saved evidence: every test is made again from its counts, nothing is sampled.
+
+    `evidence` is what `AuditResult.evidence` held or `dpverify audit --evidence` wrote (schema 1). Returned as by `audit`,
+    with 0 seconds. Raises InputError that names the field where the evidence is incomplete, impossible (more hits than
+    draws, shares of alpha that exceed it, more draws than were made) or does not lead to the verdict stored in it.
+    """
+    if not isinstance(evidence, dict):
+        raise InputError(f"evidence: an object is needed, not {type(evidence).__name__}; pass what audit --evidence wrote.")
+    schema = _field(evidence, "schema", "schema")
+    if schema != SCHEMA or isinstance(schema, bool):
+        raise InputError(f"evidence: schema = {schema!r}: this version reads schema {SCHEMA}; use the version that wrote it.")
+    claim = _claim(evidence)
+    alpha = _probability(evidence, "alpha")
+    samples = _count(evidence, "samples", "samples")
+    drawn = _drawn(evidence, samples)
+    undecided = _optional_text(evidence, "undecided")
+    tests = _field(evidence, "tests", "tests")
+    if not isinstance(tests, list):
+        raise InputError(f"evidence: tests is {type(tests).__name__}, and a list is needed; the file was edited or cut.")
+    records = [_record(test, f"tests[{place}]", claim, drawn) for place, test in enumerate(tests)]
+    spent = sum(record.alpha for record in records if record.set_aside is None)
+    if spent > alpha * (1 + CLOSE):
+        raise InputError(f"evidence: the tests spend alpha = {spent:g} in all, and the audit had alpha = {alpha:g}.")
+    found = findings(claim, records, undecided)
+    for key, now in (("verdict", found.verdict), ("verdict_on_reals", found.verdict_on_reals)):
+        stored = _field(evidence, key, key)
+        if stored != now:
+            raise InputError(f"evidence: {key} = {stored!r} is stored, and the counts say {str(now)!r}; the file was edited.")
+    _same(evidence, "epsilon_lower", found.epsilon_lower, "epsilon_lower")
+    detectable = found.detectable_epsilon
+    _same(evidence, "detectable_epsilon", detectable if math.isfinite(detectable) else None, "detectable_epsilon")
+    notes = _field(evidence, "notes", "notes")
+    return AuditResult(
+        verdict=found.verdict,
+        epsilon=claim.epsilon,
+        delta=claim.delta,
+        epsilon_lower=found.epsilon_lower,
+        confidence=1 - alpha,
+        witness=found.witness,
+        detectable_epsilon=found.detectable_epsilon,
+        samples=max(drawn),
+        seconds=0.0,
+        verdict_on_reals=found.verdict_on_reals,
+        notes=tuple(map(str, notes)) if isinstance(notes, list) else (),
+        evidence=evidence,
+    )
+
+
+def _claim(evidence: dict[str, Any]) -> Claim:
+    """The claim as tested, which has to be at least what was claimed."""
+    claimed, tested = _field(evidence, "claim", "claim"), _field(evidence, "tested", "tested")
+    values = {}
+    for key in ("epsilon", "delta"):
+        exact = to_exact(_field(claimed, key, f"claim.{key}"), f"evidence: claim.{key}")
+        value = _number(_field(tested, key, f"tested.{key}"), f"tested.{key}")
+        if value != float_above(exact):
+            raise InputError(
+                f"evidence: tested.{key} = {value!r}, and the least double that is no less than the claim is another."
+            )
+        values[key] = value
+    if values["epsilon"] < 0 or not 0 <= values["delta"] < 1:
+        raise InputError(f"evidence: claim = {claimed!r}: epsilon >= 0 and 0 <= delta < 1 are needed.")
+    claim = Claim(epsilon=values["epsilon"], delta=values["delta"])
+    design = _field(evidence, "design", "design")
+    if design != claim.design:
+        raise InputError(
+            f"evidence: design = {design!r}, and a claim with delta = {claim.delta:g} is tested as {claim.design!r}."
+        )
+    return claim
+
+
+def _record(test: Any, place: str, claim: Claim, drawn: tuple[int, int]) -> Record:
+    numbers = {key: _count(test, key, f"{place}.{key}") for key in ("hits", "draws", "other_hits", "other_draws")}
+    likelier = _field(test, "likelier", f"{place}.likelier")
+    if likelier not in (0, 1) or isinstance(likelier, bool):
+        raise InputError(f"evidence: {place}.likelier = {likelier!r}: it is 0 or 1, the number of an input.")
+    for hits, draws, side in (("hits", "draws", likelier), ("other_hits", "other_draws", 1 - likelier)):
+        if numbers[hits] > numbers[draws]:
+            raise InputError(
+                f"evidence: {place}.{hits} = {numbers[hits]} exceeds {draws} = {numbers[draws]}; the file was edited."
+            )
+        if numbers[draws] > drawn[side]:
+            raise InputError(
+                f"evidence: {place}.{draws} = {numbers[draws]}, and only {drawn[side]} outputs were drawn on that side."
+            )
+    alpha = _probability(test, "alpha", f"{place}.alpha")
+    precise = _field(test, "precise", f"{place}.precise")
+    if not isinstance(precise, bool):
+        raise InputError(f"evidence: {place}.precise = {precise!r}: it is true or false.")
+    counts = Counts(**numbers)
+    rejects, bound = judged(claim, counts, alpha)
+    stored = _field(test, "rejects", f"{place}.rejects")
+    if stored is not rejects:
+        raise InputError(
+            f"evidence: {place}.rejects = {stored!r} is stored, and its counts say {rejects}; the file was edited."
+        )
+    _same(test, "epsilon_lower", bound, f"{place}.epsilon_lower")
+    return Record(
+        stage=_count(test, "stage", f"{place}.stage"),
+        look=_count(test, "look", f"{place}.look"),
+        event=event_from_json(_field(test, "event", f"{place}.event")),
+        forward=likelier == 0,
+        precise=precise,
+        counts=counts,
+        alpha=alpha,
+        rejects=rejects,
+        epsilon_lower=float(test["epsilon_lower"]),
+        set_aside=_optional_text(test, "set_aside", f"{place}.set_aside"),
+    )
+
+
+def _field(data: Any, key: str, place: str) -> Any:
+    if not isinstance(data, dict) or key not in data:
+        raise InputError(f"evidence: {place} is missing; the file was cut or edited.")
+    return data[key]
+
+
+def _count(data: Any, key: str, place: str) -> int:
+    value = _field(data, key, place)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise InputError(f"evidence: {place} = {value!r}: a whole number that is not negative is needed.")
+    return value
+
+
+def _number(value: Any, place: str) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        raise InputError(f"evidence: {place} = {value!r}: a finite number is needed.")
+    return float(value)
+
+
+def _probability(data: Any, key: str, place: str | None = None) -> float:
+    value = _number(_field(data, key, place or key), place or key)
+    if not 0 < value < 1:
+        raise InputError(f"evidence: {place or key} = {value!r}: a probability strictly between 0 and 1 is needed.")
+    return value
+
+
+def _optional_text(data: Any, key: str, place: str | None = None) -> str | None:
+    value = _field(data, key, place or key)
+    if value is not None and not isinstance(value, str):
+        raise InputError(f"evidence: {place or key} = {value!r}: text or null is needed.")
+    return value
+
+
+def _drawn(evidence: dict[str, Any], samples: int) -> tuple[int, int]:
+    drawn = _field(evidence, "drawn", "drawn")
+    if not isinstance(drawn, list) or len(drawn) != 2:
+        raise InputError(f"evidence: drawn = {drawn!r}: two numbers are needed, outputs on either input.")
+    both = {"drawn[0]": drawn[0], "drawn[1]": drawn[1]}
+    first, second = (_count(both, key, key) for key in both)
+    if max(first, second) > samples:
+        raise InputError(f"evidence: drawn = {drawn!r} exceeds samples = {samples}, the budget of either side.")
+    return first, second
+
+
+def _same(data: Any, key: str, now: float | None, place: str) -> None:
+    stored = _field(data, key, place)
+    if stored is None or now is None:
+        agree = stored is now
+    else:
+        agree = math.isclose(_number(stored, place), now, rel_tol=CLOSE, abs_tol=CLOSE)
+    if not agree:
+        raise InputError(f"evidence: {place} = {stored!r} is stored, and the counts say {now!r}; the file was edited.")

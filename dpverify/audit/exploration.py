@@ -1,0 +1,81 @@
+"""What a search looks at: exploration samples in two halves, and a forecast of what an event would show when confirmed.
+
+One half proposes, the other half ranks, so that the best of ten thousand events is not the luckiest of them. Everything here
+is a heuristic: a poor forecast costs power and never soundness, because what is picked is tested on fresh outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.audit.statistics.events import approximate_epsilon_lower
+from dpverify.audit.table import Floats, Table
+
+if TYPE_CHECKING:
+    from dpverify.audit.events import Event
+
+Pair: TypeAlias = "tuple[Table, Table]"
+"""Outputs of the first input and of the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An event, the side on which it is expected to be the likelier (`forward`: the first), and its forecast bound."""
+
+    event: Event
+    forward: bool
+    promise: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """The lower bound on epsilon that an event may be expected to show on `planned` outputs a side, at level alpha."""
+
+    delta: float
+    alpha: float
+    planned: int
+
+    def __call__(self, hits: NDArray[Any], draws: int, other_hits: NDArray[Any], other_draws: int) -> Floats:
+        """Counts are moved one standard deviation against the event first: a count of 3 may well have been 1."""
+        hits, other_hits = np.asarray(hits, dtype=np.float64), np.asarray(other_hits, dtype=np.float64)
+        low = np.maximum(hits - np.sqrt(hits * (1 - hits / draws)), 0.0)
+        high = other_hits + np.sqrt((other_hits + 1) * np.maximum(1 - other_hits / other_draws, 0.0))
+        planned = self.planned
+        bound: Floats = approximate_epsilon_lower(
+            low * (planned / draws),
+            planned,
+            np.minimum(high / other_draws, 1.0) * planned,
+            planned,
+            delta=self.delta,
+            alpha=self.alpha,
+        )
+        return bound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exploration:
+    """Two halves of the exploration sample, seen at one precision, and the forecast."""
+
+    search: Pair
+    rank: Pair
+    forecast: Forecast
+
+    def best(
+        self, hits: NDArray[Any], other_hits: NDArray[Any], *, keep: int = 1, rank: bool = False
+    ) -> Iterator[tuple[int, bool, float]]:
+        """The most promising of many events, given how often each occurred on either side: (index, forward, promise)."""
+        first, second = self.rank if rank else self.search
+        for forward in (True, False):
+            promise = (
+                self.forecast(hits, first.size, other_hits, second.size)
+                if forward
+                else self.forecast(other_hits, second.size, hits, first.size)
+            )
+            if promise.size:
+                for index in np.argsort(-promise, kind="stable")[:keep]:
+                    yield int(index), forward, float(promise[index])

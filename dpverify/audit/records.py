@@ -1,0 +1,163 @@
+"""One test of one event at one look, and what a set of tests says together. The one place where counts become a verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpverify.audit.events import Event
+from dpverify.audit.result import Witness
+from dpverify.audit.statistics import events as statistics
+from dpverify.audit.statistics.counts import Counts, Design
+from dpverify.guarantees import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The claim as it is tested: doubles that are no smaller than what was claimed, and the design of the draws.
+
+    Where delta = 0 a coin decides the side of each trial, which makes an exact test with one binomial; else the numbers
+    of draws are fixed and equal.
+    """
+
+    epsilon: float
+    delta: float
+
+    @property
+    def design(self) -> Design:
+        return "random-side" if self.delta == 0 else "fixed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """Counts of one event in one direction, tested at level alpha. `set_aside` says why they do not count, if so."""
+
+    stage: int
+    look: int
+    event: Event
+    forward: bool
+    precise: bool
+    counts: Counts
+    alpha: float
+    rejects: bool
+    epsilon_lower: float
+    set_aside: str | None = None
+
+
+def tested(
+    claim: Claim, *, stage: int, look: int, event: Event, forward: bool, precise: bool, counts: Counts, alpha: float
+) -> Record:
+    """The test of one event: does it reject, and what is the least epsilon that it allows?"""
+    rejects, bound = judged(claim, counts, alpha)
+    return Record(
+        stage=stage,
+        look=look,
+        event=event,
+        forward=forward,
+        precise=precise,
+        counts=counts,
+        alpha=alpha,
+        rejects=rejects,
+        epsilon_lower=bound,
+    )
+
+
+def judged(claim: Claim, counts: Counts, alpha: float) -> tuple[bool, float]:
+    """Whether counts reject the claim at level alpha, and their lower bound on epsilon."""
+    bound = statistics.epsilon_lower(counts, delta=claim.delta, alpha=alpha, design=claim.design)
+    rejects = statistics.rejects(counts, epsilon=claim.epsilon, delta=claim.delta, alpha=alpha, design=claim.design)
+    return rejects, bound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What all tests say together."""
+
+    verdict: Verdict
+    verdict_on_reals: Verdict
+    epsilon_lower: float
+    detectable_epsilon: float
+    witness: Witness | None
+
+
+def findings(claim: Claim, records: Sequence[Record], undecided: str | None) -> Findings:
+    """Join the tests: each has its own part of alpha, so whatever one of them rejects is rejected."""
+    valid = [record for record in records if record.set_aside is None]
+    carrier = max((r for r in valid if r.rejects), key=lambda r: (not r.precise, r.epsilon_lower), default=None)
+    otherwise = Verdict.NOT_REFUTED if undecided is None and valid else Verdict.UNDECIDED
+    on_reals = Verdict.REFUTED if any(r.rejects and not r.precise for r in valid) else otherwise
+    if otherwise is Verdict.UNDECIDED and not any(r.rejects for r in valid):
+        on_reals = Verdict.UNDECIDED
+    return Findings(
+        verdict=otherwise if carrier is None else Verdict.REFUTED,
+        verdict_on_reals=on_reals,
+        epsilon_lower=max((r.epsilon_lower for r in valid), default=0.0),
+        detectable_epsilon=min((_detectable(claim, r) for r in _last(valid)), default=math.inf),
+        witness=None if carrier is None else _witness(claim, carrier, valid, on_reals),
+    )
+
+
+def _last(records: list[Record]) -> list[Record]:
+    """The tests of the last look, which rest on the most outputs."""
+    return [r for r in records if (r.stage, r.look) == (records[-1].stage, records[-1].look)]
+
+
+def _detectable(claim: Claim, record: Record) -> float:
+    return statistics.detectable_epsilon(
+        other_hits=record.counts.other_hits,
+        other_draws=record.counts.other_draws,
+        draws=record.counts.draws,
+        epsilon=claim.epsilon,
+        delta=claim.delta,
+        alpha=record.alpha,
+        design=claim.design,
+    )
+
+
+def _witness(claim: Claim, record: Record, valid: list[Record], on_reals: Verdict) -> Witness:
+    remark = ""
+    if record.precise:
+        ordinary = [r for r in valid if not r.precise]
+        detectable = min((_detectable(claim, r) for r in _last(ordinary)), default=math.inf) if ordinary else math.inf
+        remark = "This event reads low-order bits of floating-point numbers."
+        if on_reals is Verdict.NOT_REFUTED:
+            remark += (
+                f" With these bits hidden the claim is not refuted (an epsilon of {detectable:.4g} would have been): "
+                f"the scale of the noise may well be right, its floats leak."
+            )
+    return Witness(
+        description=record.event.describe(),
+        event=record.event.to_json(),
+        likelier=0 if record.forward else 1,
+        hits=record.counts.hits,
+        draws=record.counts.draws,
+        other_hits=record.counts.other_hits,
+        other_draws=record.counts.other_draws,
+        alpha=record.alpha,
+        epsilon_lower=record.epsilon_lower,
+        precise=record.precise,
+        remark=remark,
+    )
+
+
+def record_to_json(record: Record) -> dict[str, Any]:
+    """A test as data."""
+    counts = record.counts
+    return {
+        "stage": record.stage,
+        "look": record.look,
+        "event": record.event.to_json(),
+        "description": record.event.describe(),
+        "likelier": 0 if record.forward else 1,
+        "precise": record.precise,
+        "hits": counts.hits,
+        "draws": counts.draws,
+        "other_hits": counts.other_hits,
+        "other_draws": counts.other_draws,
+        "alpha": record.alpha,
+        "rejects": record.rejects,
+        "epsilon_lower": record.epsilon_lower,
+        "set_aside": record.set_aside,
+    }

@@ -1,0 +1,87 @@
+"""What an audit says: the verdict, the witness that carries it, and the evidence behind both. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dpverify.guarantees import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Witness:
+    """An event that one input shows more often than the claim allows, with the counts that say so.
+
+    `likelier` is 0 or 1: the input on which it occurred `hits` times in `draws` outputs; on the other one it occurred
+    `other_hits` times in `other_draws`. `epsilon_lower` is the bound that these counts alone give at level `alpha`.
+    `event` is the set as data; `precise` says that it reads low-order bits of floats. `str(witness)` is the sentence.
+    """
+
+    description: str
+    event: dict[str, Any]
+    likelier: int
+    hits: int
+    draws: int
+    other_hits: int
+    other_draws: int
+    alpha: float
+    epsilon_lower: float
+    precise: bool
+    remark: str = ""
+
+    def __str__(self) -> str:
+        sentence = (
+            f"{self.description}: {self.hits:,} of {self.draws:,} outputs on inputs[{self.likelier}], "
+            f"{self.other_hits:,} of {self.other_draws:,} on inputs[{1 - self.likelier}]; "
+            f"epsilon is at least {self.epsilon_lower:.4g} at level {self.alpha:.3g}."
+        )
+        return f"{sentence} {self.remark}".rstrip()
+
+    def to_json(self) -> dict[str, Any]:
+        """The witness as data, the sentence included."""
+        return {
+            "description": self.description,
+            "event": self.event,
+            "likelier": self.likelier,
+            "hits": self.hits,
+            "draws": self.draws,
+            "other_hits": self.other_hits,
+            "other_draws": self.other_draws,
+            "alpha": self.alpha,
+            "epsilon_lower": self.epsilon_lower,
+            "precise": self.precise,
+            "sentence": str(self),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditResult:
+    """What can be said of a claim (epsilon, delta) after sampling. Every number is statistical at level 1 - confidence.
+
+    verdict             "refuted", "not refuted" or "undecided"
+    epsilon, delta      the claim: the least doubles that are no smaller than what was claimed
+    epsilon_lower       the least epsilon (nats) that the simultaneous confidence region of all tested events allows
+    confidence          1 - alpha
+    witness             the event that refutes, with its counts; None where nothing refutes
+    detectable_epsilon  the least epsilon' at which a mechanism with P(S) = min(1, e^epsilon' q + delta) would have been
+                        refuted with probability .9, q the upper confidence bound of a tested event S; inf where there
+                        is none. It speaks of the events that were tested; others may exist
+    samples             outputs drawn, on the side that drew more
+    seconds             time taken; not part of the evidence
+    verdict_on_reals    the verdict of the events that do not read low-order bits of floats
+    notes               what a reader should know besides, one sentence each
+    evidence            events, counts, seeds and versions as JSON-able data; `dpverify.recheck` recomputes the verdict from it
+    """
+
+    verdict: Verdict
+    epsilon: float
+    delta: float
+    epsilon_lower: float
+    confidence: float
+    witness: Witness | None
+    detectable_epsilon: float
+    samples: int
+    seconds: float
+    verdict_on_reals: Verdict
+    notes: tuple[str, ...]
+    evidence: dict[str, Any]
