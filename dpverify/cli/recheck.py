@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     from dpverify.report import audit as report
 
     result = recheck(evidence)
-    publish(options, report.as_data(result) if options.output_format == "json" else report.as_text(result))
+    publish(options, report.as_data(result) if options.output_format == "json" else report.as_text(result, rechecked=True))
     return of_verdict(result.verdict)
 
 

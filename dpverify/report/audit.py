@@ -40,10 +40,11 @@ def as_data(result: AuditResult) -> dict[str, Any]:
     }
 
 
-def as_text(result: AuditResult) -> str:
+def as_text(result: AuditResult, *, rechecked: bool = False) -> str:
     """The verdict in one line; below it what was measured, the witness or the power, and what that means.
 
     Lower bounds are rounded down and detectable values up, so that the text never says more than the numbers do.
+    `rechecked` says that the verdict was recomputed from saved counts.
     """
     claim = f"epsilon = {result.epsilon:.6g}, delta = {result.delta:.6g}"
     mechanism = result.evidence["mechanism"]
@@ -58,6 +59,8 @@ def as_text(result: AuditResult) -> str:
     for note in result.notes:
         lines += _row("note", note)
     lines += _row("meaning", _MEANING[result.verdict].format(alpha=1 - result.confidence))
+    if rechecked:
+        lines += _row("source", "recomputed from saved counts, which are not signed; nothing was sampled")
     return "\n".join(lines) + "\n"
 
 
