@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.metadata
 import re
 import subprocess
@@ -118,8 +119,12 @@ def test_every_dependency_is_imported_and_every_import_is_a_dependency(root: Pat
     declared = {re.split(r"[<>=]", line)[0] for line in project["project"]["dependencies"]}
     imported = set()
     for path in (root / "dpverify").rglob("*.py"):
-        found = re.findall(r"^\s*(?:from|import) ([a-zA-Z]\w*)", path.read_text(), re.MULTILINE)
-        imported |= {package.get(name, name) for name in found if name not in sys.stdlib_module_names and name != "dpverify"}
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                imported.add((node.module or "").partition(".")[0])
+    imported = {package.get(name, name) for name in imported if name not in sys.stdlib_module_names and name != "dpverify"}
     assert imported == declared
 
 

@@ -82,7 +82,7 @@ def test_an_undecided_audit_says_why(not_refuted: AuditResult) -> None:
         (1.0, "1", "1"),
         (0.0, "0", "0"),
         (12345.6, "1.234e+4", "1.235e+4"),
-        (1.5e-9, "1.500e-9", "1.501e-9"),
+        (1.5e-9, "1.499e-9", "1.500e-9"),
     ],
 )
 def test_lower_bounds_are_rounded_down_and_detectable_values_up(
