@@ -3,22 +3,25 @@
 Console blocks are one session, in the order of the file, in a directory that holds a copy of examples/. Nothing is elided
 from an output, with one exception: what `make` prints while it installs or tests depends on the machine, and of `make test`
 only the last line's form is checked (the suite cannot run inside itself).
+
+`python tests/test_readme.py` writes the present outputs into README.md, to be read before they are committed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import doctest
+import io
+import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+import tempfile
+from pathlib import Path
 
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def blocks(root: Path, language: str) -> list[str]:
@@ -27,6 +30,9 @@ def blocks(root: Path, language: str) -> list[str]:
 
 def session(block: str) -> list[tuple[str, str]]:
     """The commands of a console block, each with the output that is claimed for it."""
+    if block.startswith("$ make "):  # its output shows commands of its own
+        command, _, output = block.removeprefix("$ ").partition("\n")
+        return [(command, output)]
     parts = re.split(r"^\$ ", block, flags=re.MULTILINE)
     assert parts[0] == "", "a console block begins with a command"
     return [(command, output) for command, _, output in (part.partition("\n") for part in parts[1:])]
@@ -71,7 +77,7 @@ def test_every_console_block_is_what_happens(root: Path, shell: Shell) -> None:
         if command == "make test":
             assert re.search(r"^=+ \d+ passed.* in [\d.]+s.* =+$", claimed, re.MULTILINE)
         else:
-            assert shell.run(command) == claimed.rstrip("\n") + "\n" * bool(claimed), command
+            assert shell.run(command).rstrip("\n") == claimed.rstrip("\n"), command  # blank lines part the commands
 
 
 def test_every_python_block_is_what_happens(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,3 +102,40 @@ def test_a_false_output_would_be_noticed(root: Path, shell: Shell) -> None:
     assert shell.run("dpverify bound laplace --epsilon 1 --delta 0 --sensitivity 2") != shell.run(
         "dpverify bound laplace --epsilon 1 --delta 0"
     )
+
+
+def refresh(root: Path) -> None:
+    """Write the present output of every command and of every Python example into README.md."""
+    with tempfile.TemporaryDirectory() as place:
+        shutil.copytree(root / "examples", Path(place) / "examples")
+        shell = Shell(Path(place), root)
+
+        def console(block: re.Match[str]) -> str:
+            steps = [
+                (command, claimed if command == "make test" else shell.run(command)) for command, claimed in session(block[1])
+            ]
+            return "```console\n" + "\n".join(f"$ {command}\n{output}" for command, output in steps) + "```"
+
+        names: dict = {}
+
+        def python(block: re.Match[str]) -> str:
+            written = []
+            for example in doctest.DocTestParser().get_examples(block[1]):
+                lines = example.source.splitlines()
+                written += [f"{'...' if place else '>>>'} {line}" for place, line in enumerate(lines)]
+                with contextlib.redirect_stdout(io.StringIO()) as output:
+                    exec(compile(example.source, "README.md", "single"), names)
+                written += output.getvalue().splitlines()
+            return "```python\n" + "\n".join(written) + "\n```"
+
+        text = (root / "README.md").read_text()
+        text = re.sub(r"^```console\n(.*?)^```$", console, text, flags=re.MULTILINE | re.DOTALL)
+        text = re.sub(r"^```python\n(.*?)^```$", python, text, flags=re.MULTILINE | re.DOTALL)
+        (root / "README.md").write_text(text)
+
+
+if __name__ == "__main__":
+    here = Path(__file__).resolve().parent.parent
+    os.environ["PYTHONPATH"] = str(here)
+    sys.path.insert(0, str(here))
+    refresh(here)
