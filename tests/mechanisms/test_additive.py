@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 from typing import Any
@@ -155,7 +156,7 @@ def test_the_profile_is_the_hockey_stick_integral(family: Any, epsilon: Fraction
             return density(noise, x - arb(d)) - arb(eps).exp() * density(noise, x)
 
         pieces = [threshold, *([arb(d)] if arb(d) > threshold else []), edge]
-        total = sum((acb.integral(excess, acb(a), acb(b)).real for a, b in zip(pieces, pieces[1:], strict=False)), arb(0))
+        total = sum((acb.integral(excess, acb(a), acb(b)).real for a, b in itertools.pairwise(pieces)), arb(0))
         closed = between(noise.delta(epsilon, digits=30))
         # The rest beyond `edge` is below e^-59, and a threshold rounded to its midpoint moves the integral by less.
         assert abs(total - closed) < arb(10) ** -25
@@ -227,10 +228,7 @@ def test_moments_are_the_integrals(family: Any, order: int) -> None:
     with working_precision(120):
         parts = [acb(0), acb(2), acb(90)]
         half = sum(
-            (
-                acb.integral(lambda x, _: x**order * density(noise, x), a, b).real
-                for a, b in zip(parts, parts[1:], strict=False)
-            ),
+            (acb.integral(lambda x, _: x**order * density(noise, x), a, b).real for a, b in itertools.pairwise(parts)),
             arb(0),
         )
         stated = between(noise.mean_absolute_moment(order, digits=30))
