@@ -67,12 +67,8 @@ def __dir__() -> list[str]:
 
 
 def _mechanism(class_name: str) -> Any:
-    from dpverify.mechanisms import by_class_name
-
-    return by_class_name(class_name)
+    return import_module("dpverify.mechanisms").by_class_name(class_name)
 
 
 def _public_names() -> list[str]:
-    from dpverify.mechanisms import class_names
-
-    return ["__version__", *sorted([*_HOME, *class_names()])]
+    return ["__version__", *sorted([*_HOME, *import_module("dpverify.mechanisms").class_names()])]
