@@ -11,11 +11,10 @@ from collections.abc import Callable
 from flint import arb, fmpq
 
 from dpverify.arithmetic.precision import working_precision
-from dpverify.errors import PrecisionError
+from dpverify.enclose.decide import LARGEST_PRECISION, is_above
 
 Function = Callable[[arb], arb]
 
-LARGEST_PRECISION = 200_000
 _STEPS = 40
 
 
@@ -99,20 +98,8 @@ def _proved(value: Function, level: arb, low: arb, high: arb, increasing: bool) 
 
 def _is_below_root(value: Function, target: fmpq, x: arb, increasing: bool) -> bool:
     """Whether x is certainly left of the root, at whatever precision it takes to be certain."""
-    precision = 64
-    while precision <= LARGEST_PRECISION:
-        with working_precision(precision):
-            here, level = value(x), arb(target)
-            if here < level:
-                return increasing
-            if here > level:
-                return not increasing
-        precision *= 2
-    raise PrecisionError(
-        f"at x = {x.str(10)} the function could not be told from its target at {LARGEST_PRECISION} bits; "
-        "move the request away from the extreme.",
-        reached=0,
-    )
+    above = is_above(lambda: value(x), target, what=lambda: f"the function at x = {x.str(10)}")
+    return above is not increasing
 
 
 def _bracket(value: Function, target: fmpq, increasing: bool) -> tuple[arb, arb]:

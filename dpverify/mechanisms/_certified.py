@@ -13,7 +13,7 @@ from flint import arb, fmpq
 
 from dpverify.arithmetic.balls import BALLS
 from dpverify.arithmetic.enclosure import Enclosure
-from dpverify.arithmetic.precision import working_precision
+from dpverify.enclose.decide import is_above
 from dpverify.enclose.refine import enclose
 from dpverify.enclose.root import positive_root
 
@@ -102,17 +102,8 @@ def _shift(noise: AdditiveNoise, eps: fmpq, exact_delta: fmpq, bits: int) -> arb
 
 
 def _covers_zero(noise: AdditiveNoise, exact_delta: fmpq, d: fmpq) -> bool:
-    """Whether delta(0) <= delta, so that no epsilon is needed; certain, at whatever precision that takes."""
-    bits = 64
-    while True:
-        with working_precision(bits):
-            at_zero = noise.profile(BALLS, arb(0), arb(d))
-            level = arb(exact_delta)
-            if at_zero > level:
-                return False
-            if at_zero <= level:
-                return True
-        bits *= 2
+    """Whether delta(0) <= delta, so that no epsilon is needed."""
+    return not is_above(lambda: noise.profile(BALLS, arb(0), arb(d)), exact_delta, what=lambda: f"delta(0) of {noise!r}")
 
 
 def _guess(compute: object) -> float | None:
