@@ -222,6 +222,33 @@ class TestOutput:
         os.close(writing)
         assert (done.returncode, done.stderr) == (0, "")
 
+    @pytest.mark.parametrize("has_descriptor", [True, False])
+    def test_what_is_left_of_a_broken_pipe_goes_nowhere(self, tmp_path: Path, monkeypatch, has_descriptor: bool) -> None:
+        with open(tmp_path / "pipe", "w") as stream:
+
+            class Broken:
+                def write(self, written: str) -> None:
+                    raise BrokenPipeError
+
+                def fileno(self) -> int:
+                    if has_descriptor:
+                        return stream.fileno()
+                    raise OSError
+
+            monkeypatch.setattr(sys, "stdout", Broken())
+            common.emit("lost")
+            stream.write("nowhere" if has_descriptor else "")
+        assert (tmp_path / "pipe").read_text() == ""
+
+    def test_another_fault_of_standard_output_is_explained(self, monkeypatch) -> None:
+        class Full:
+            def write(self, written: str) -> None:
+                raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(sys, "stdout", Full())
+        with pytest.raises(dv.InputError, match="No space left on device; use --output FILE"):
+            common.emit("lost")
+
     @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="SKIPPED: this system has no /dev/full to write to")
     def test_a_full_disk_is_explained(self, root: Path) -> None:
         with open("/dev/full", "w") as full:
@@ -235,6 +262,13 @@ class TestOutput:
             )
         assert done.returncode == 2
         assert "standard output cannot be written" in done.stderr
+
+
+def test_the_entry_point_leaves_with_the_exit_code(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(sys, "argv", ["dpverify", "--version"])
+    with pytest.raises(SystemExit) as left:
+        cli.entry_point()
+    assert left.value.code == 0
 
 
 class TestFaults:

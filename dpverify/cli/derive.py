@@ -25,7 +25,9 @@ def run(options: argparse.Namespace) -> int:
     from dpverify.mechanisms import by_name
     from dpverify.report import derivation as report
 
-    derivation = by_name(options.mechanism).derivation()
+    mechanism = by_name(options.mechanism)
+    # A derivation is in symbols: any values of the parameters lead to it.
+    derivation = mechanism(**dict.fromkeys((parameter.name for parameter in mechanism.parameters), 1)).derive()
     if options.output_format == "json":
         publish(options, report.as_data(derivation))
     else:
