@@ -17,7 +17,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """The mechanism, and how much of the derivation to show."""
     parser.add_argument("mechanism", metavar="NAME", type=text, help="a mechanism; `dpverify list` shows them all")
     parser.add_argument("--latex", action="store_true", help="formulas as LaTeX")
-    parser.add_argument("--steps", action="store_true", help="every step, with how it was checked")
+    parser.add_argument("--steps", action="store_true", help="also why each step holds and how it was checked")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpverify.derive.steps import Derivation
+
+
+_WIDTH = 100
 
 
 def as_data(derivation: Derivation) -> dict[str, Any]:
@@ -14,11 +18,19 @@ def as_data(derivation: Derivation) -> dict[str, Any]:
 
 
 def as_text(derivation: Derivation, *, latex: bool, steps: bool) -> str:
-    """The result alone or, with `steps`, every step and how it was checked; `latex` gives a fragment for amsmath."""
+    """What each step states or, with `steps`, also why and how it was checked; `latex` gives a fragment for amsmath."""
     if latex:
         written = derivation.latex()
     elif steps:
         written = derivation.text()
     else:
-        written = f"{derivation.summary}\n{len(derivation.steps)} steps, each checked; --steps shows them."
+        written = _outline(derivation)
     return written.rstrip("\n") + "\n"
+
+
+def _outline(derivation: Derivation) -> str:
+    lines = textwrap.wrap(derivation.summary, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    for number, step in enumerate(derivation.steps, start=1):
+        lines += ["", f"{number}. {step.name}"]
+        lines += [f"     {statement}" for statement in step.to_json()["statement"]]
+    return "\n".join([*lines, "", "--steps shows why each step holds and how it was checked."])

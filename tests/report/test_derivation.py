@@ -11,11 +11,12 @@ def derivation() -> object:
     return dv.Laplace(1).derive()
 
 
-def test_the_result_alone_says_how_to_see_the_steps(derivation) -> None:
+def test_the_outline_has_every_step_and_says_how_to_see_more(derivation) -> None:
     text = report.as_text(derivation, latex=False, steps=False)
-    assert text.startswith(derivation.summary)
-    assert f"{len(derivation.steps)} steps" in text
-    assert "--steps" in text
+    for number, step in enumerate(derivation.steps, start=1):
+        assert f"\n{number}. {step.name}\n" in text
+    assert " ".join(text.split("\n\n")[0].split()) == " ".join(derivation.summary.split())
+    assert text.endswith("--steps shows why each step holds and how it was checked.\n")
 
 
 def test_the_steps_come_as_text_or_as_latex(derivation) -> None:
