@@ -96,7 +96,8 @@ def _module_from_file(path: Path, words: str) -> ModuleType:
     if str(resolved.parent) not in sys.path:
         sys.path.insert(0, str(resolved.parent))  # as `python file.py` does, for what stands beside it
     spec = importlib.util.spec_from_file_location(name, resolved)
-    assert spec is not None and spec.loader is not None  # the name of the file ends in .py
+    assert spec is not None  # the name of the file ends in .py
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
