@@ -1,82 +1,101 @@
 """Tests and bounds for one event S from its counts: the public face of this package.
 
-The claim in one direction is P(S) <= e^epsilon Q(S) + delta.
+The claim in one direction is P(S) <= e^epsilon Q(S) + delta. With delta = 0 and a random side the test is the exact
+conditional one (`conditional`); otherwise it is the exact joint one (`joint`, `inversion`). Both are decided with certified
+arithmetic. Nothing is computed here: each function checks its numbers and says which test answers.
 """
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from dpverify.audit.statistics.binomial import lower, upper
+from dpverify.audit.statistics.conditional import side_epsilon_lower, side_p_value, side_rejects
 from dpverify.audit.statistics.counts import Counts, Design
+from dpverify.audit.statistics.inversion import joint_delta_lower, joint_epsilon_lower, joint_p_value, joint_rejects
+from dpverify.audit.statistics.power import detectable_epsilon
+from dpverify.audit.statistics.ranking import approximate_epsilon_lower
+from dpverify.errors import InputError
 
-__all__ = ["Counts", "Design", "delta_lower", "detectable_epsilon", "epsilon_lower", "p_value", "rejects"]
+__all__ = [
+    "Counts",
+    "Design",
+    "approximate_epsilon_lower",
+    "delta_lower",
+    "detectable_epsilon",
+    "epsilon_lower",
+    "p_value",
+    "rejects",
+]
 
 
 def epsilon_lower(counts: Counts, *, delta: float, alpha: float, design: Design = "random-side") -> float:
-    if delta == 0 and design == "random-side":
-        theta = lower(counts.hits, counts.hits + counts.other_hits, alpha)
-        return max(0.0, math.log(theta) - math.log1p(-theta)) if theta > 0 else 0.0
-    p = lower(counts.hits, counts.draws, alpha / 2)
-    q = upper(counts.other_hits, counts.other_draws, alpha / 2)
-    return max(0.0, math.log((p - delta) / q) - 1e-12) if p > delta else 0.0
+    """A lower confidence bound for the epsilon that this event needs at this delta: the least that is not rejected.
+
+    `delta` in [0, 1], a double at least as large as the claimed one; `alpha` in (0, 1); `design` as in `Design`: pass
+    "fixed" unless the sides came from a fair coin. Statistical at level alpha: if (epsilon, delta) holds, the bound exceeds
+    epsilon with probability at most alpha. Always finite; 0.0 where nothing is shown. Certified and rounded down; the
+    joint test stops within a part 1e-4 of the level. Raises InputError for numbers outside their domains.
+    """
+    check(delta=delta, alpha=alpha)
+    if _conditional(counts, delta, design):
+        return side_epsilon_lower(counts.hits, counts.other_hits, alpha)
+    return joint_epsilon_lower(counts, delta=delta, alpha=alpha)
 
 
 def rejects(counts: Counts, *, epsilon: float, delta: float, alpha: float, design: Design = "random-side") -> bool:
-    return epsilon < epsilon_lower(counts, delta=delta, alpha=alpha, design=design)
+    """Whether this event refutes the claim (epsilon, delta) at level alpha, with certainty in every step of arithmetic.
+
+    Parameters and errors as for `epsilon_lower`, `epsilon` >= 0 in nats. True wherever epsilon <= epsilon_lower(...) > 0.
+    Statistical at level alpha: where the claim holds it is True with probability at most alpha.
+    """
+    check(delta=delta, alpha=alpha, epsilon=epsilon)
+    if _conditional(counts, delta, design):
+        return side_rejects(counts.hits, counts.other_hits, epsilon, alpha)
+    return joint_rejects(counts, epsilon=epsilon, delta=delta, alpha=alpha)
 
 
 def delta_lower(counts: Counts, *, epsilon: float, alpha: float, design: Design = "random-side") -> float:
-    p = lower(counts.hits, counts.draws, alpha / 2)
-    q = upper(counts.other_hits, counts.other_draws, alpha / 2)
-    return max(0.0, p - math.exp(epsilon) * q - 1e-15)
+    """A lower confidence bound for the delta that this event needs at this epsilon: the least that is not rejected.
+
+    It is the joint test in either design. Parameters, guarantee and errors as for `epsilon_lower`.
+    """
+    check(alpha=alpha, epsilon=epsilon)
+    _conditional(counts, 0.0, design)
+    return joint_delta_lower(counts, epsilon=epsilon, alpha=alpha)
 
 
 def p_value(counts: Counts, *, epsilon: float, delta: float, design: Design = "random-side") -> float:
-    low, high = 0.0, 1.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        if rejects(counts, epsilon=epsilon, delta=delta, alpha=middle, design=design):
-            high = middle
-        else:
-            low = middle
-    return high
+    """A p-value of the claim (epsilon, delta), rounded up: where the claim holds, Pr(p_value <= a) <= a for every a.
+
+    Parameters and errors as for `rejects`. With delta = 0 and a random side it is <= alpha exactly where `rejects` is True.
+    The joint test orders the counts by the claim here and by alpha there, so that the two may differ by a few percent of alpha.
+    """
+    check(delta=delta, epsilon=epsilon)
+    if _conditional(counts, delta, design):
+        return side_p_value(counts.hits, counts.other_hits, epsilon)
+    return joint_p_value(counts, epsilon=epsilon, delta=delta)
 
 
-def detectable_epsilon(
-    *,
-    other_hits: int,
-    other_draws: int,
-    draws: int,
-    epsilon: float,
-    delta: float,
-    alpha: float,
-    power: float = 0.9,
-    design: Design = "random-side",
-) -> float:
-    q = upper(other_hits, other_draws, alpha)
-    low, high = epsilon, epsilon + 50.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        p = min(1.0, math.exp(middle) * q + delta)
-        hits = int(draws * p - 1.3 * math.sqrt(draws * p * (1 - p)))
-        y = int(other_draws * q)
-        counts = Counts(hits=max(hits, 0), draws=draws, other_hits=y, other_draws=other_draws)
-        if rejects(counts, epsilon=epsilon, delta=delta, alpha=alpha, design=design):
-            high = middle
-        else:
-            low = middle
-    return high if high < epsilon + 49 else math.inf
+def check(*, delta: float = 0.0, alpha: float = 0.5, epsilon: float = 0.0) -> None:
+    """Raises InputError unless 0 <= delta <= 1, 0 < alpha < 1 and 0 <= epsilon < inf."""
+    if not 0 <= delta <= 1:
+        raise InputError(f"delta = {delta}: it is a probability, between 0 and 1.")
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha = {alpha}: the probability of an error lies strictly between 0 and 1; 0.001 is usual.")
+    if not 0 <= epsilon < math.inf:
+        raise InputError(f"epsilon = {epsilon}: a finite number >= 0 is needed.")
 
 
-def approximate_epsilon_lower(
-    hits: ArrayLike, draws: ArrayLike, other_hits: ArrayLike, other_draws: ArrayLike, *, delta: float, alpha: float
-) -> NDArray[np.float64]:
-    x, n, y, m = (np.asarray(a, dtype=float) for a in (hits, draws, other_hits, other_draws))
-    z = 3.0
-    p = np.maximum((x - z * np.sqrt(x)) / n - delta, 1e-300)
-    q = (y + 1 + z * np.sqrt(y + 1)) / m
-    return np.log(p / q)
+def _conditional(counts: Counts, delta: float, design: Design) -> bool:
+    """Whether the conditional test answers. A split that no fair coin makes is refused: the test would not be valid."""
+    if design == "fixed":
+        return False
+    if design != "random-side":
+        raise InputError(f'design = {design!r}: it is "random-side" or "fixed".')
+    total = counts.draws + counts.other_draws
+    if (counts.draws - counts.other_draws) ** 2 > 81 * total:
+        raise InputError(
+            f"{counts.draws} draws on one side and {counts.other_draws} on the other do not come from a fair coin for each"
+            ' trial (nine standard deviations off). Draw the side of each trial by a coin, or pass design="fixed".'
+        )
+    return delta == 0

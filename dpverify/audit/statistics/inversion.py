@@ -1,0 +1,216 @@
+"""Decisions and bounds of the joint test: the observed counts choose the region, a root in epsilon or delta gives the bound.
+
+Bounds follow Buehler (1957): a statistic T, fixed beforehand, orders the pairs of counts; with R = {T >= T(observed)} the
+bound is the largest parameter at which the joint test of `joint` still rejects with R. R does not depend on the parameter
+and the claims are nested, so that the test rejects every smaller parameter too: decision and bound never disagree.
+T is the slope (for epsilon) or the shift (for delta) at which the pair lies on the edge of the region of `ordering` with z
+the normal quantile of alpha. A p-value speaks of one claim, and orders by z instead, at the slope and shift of that claim.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from flint import arb
+
+from dpverify.arithmetic.enclosure import arb_above
+from dpverify.arithmetic.precision import working_precision
+from dpverify.audit.statistics import ordering
+from dpverify.audit.statistics.binomial import lower, upper
+from dpverify.audit.statistics.counts import Counts
+from dpverify.audit.statistics.joint import Edge, Region, supremum, windows
+
+NUISANCE_SHARE = 1e-3
+"""beta / alpha: the part of the error that pays for restricting the search over q. Fixed, and the same in every test."""
+
+_LEAST_Z = 0.05
+"""Levels above 0.48 order as this z does."""
+
+
+def quantile(alpha: float) -> float:
+    """The z of the ordering at level alpha."""
+    return max(_LEAST_Z, -NormalDist().inv_cdf(alpha))
+
+
+def ratio_above(epsilon: float) -> float:
+    """e^epsilon, rounded up (inf beyond the largest double)."""
+    with working_precision(80):
+        return arb_above(arb(epsilon).exp().upper())
+
+
+@dataclass(slots=True)
+class RegionOfCounts:
+    """The region {x >= critical(y)} of one ordering, its critical values computed where they are asked for."""
+
+    draws: int
+    other_draws: int
+    slope: float
+    shift: float
+    z: float
+    _known: Region | None = None
+
+    def over(self, low_q: float, high_q: float, small: float) -> Region:
+        """The region with critical values for all y that matter when low_q <= q <= high_q."""
+        first, _ = windows(self.other_draws, low_q, small)
+        _, last = windows(self.other_draws, high_q, small)
+        known = self._known
+        if known is None or first < known.first or last >= known.first + len(known.critical):
+            first, _ = windows(self.other_draws, 0.9 * low_q, small)
+            critical = ordering.critical_values(first, last, self.other_draws, self.slope, self.shift, self.z)
+            known = Region(draws=self.draws, other_draws=self.other_draws, first=first, critical=critical)
+            self._known = known
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Nuisance:
+    """The Berger-Boos set at one beta: q <= q_high, and ratio q + delta >= p_low."""
+
+    p_low: float
+    q_high: float
+
+    @staticmethod
+    def of(counts: Counts, beta: float) -> _Nuisance:
+        p_low = lower(counts.hits, counts.draws, beta / 2)
+        return _Nuisance(p_low, upper(counts.other_hits, counts.other_draws, beta / 2))
+
+    def supremum(self, region: RegionOfCounts, edge: Edge, level: float) -> float:
+        """sup F over the set."""
+        q_low = max(0.0, (self.p_low - edge.delta) / edge.ratio * (1 - 1e-12) - 1e-300)
+        if q_low >= self.q_high:
+            return 0.0
+        return supremum(region.over(q_low, self.q_high, 1e-7 * level), edge, q_low, self.q_high, level)
+
+
+def joint_epsilon_lower(counts: Counts, *, delta: float, alpha: float) -> float:
+    """The largest epsilon >= 0 that the joint test rejects, to a part 1e-4 of the level; 0.0 where it rejects none."""
+    test = _EpsilonTest.of(counts, delta, alpha)
+    if test is None:
+        return 0.0
+    slope = test.region.slope * counts.other_draws / counts.draws
+    return _largest_rejected(test.surplus, math.log(slope), test.steepness(), alpha)
+
+
+def joint_rejects(counts: Counts, *, epsilon: float, delta: float, alpha: float) -> bool:
+    """Whether the joint test rejects the claim: the region is the one of `joint_epsilon_lower`, so the two agree."""
+    test = _EpsilonTest.of(counts, delta, alpha)
+    return test is not None and test.surplus(epsilon) <= 0
+
+
+@dataclass(frozen=True, slots=True)
+class _EpsilonTest:
+    counts: Counts
+    delta: float
+    alpha: float
+    region: RegionOfCounts
+    nuisance: _Nuisance
+
+    @staticmethod
+    def of(counts: Counts, delta: float, alpha: float) -> _EpsilonTest | None:
+        if counts.hits == 0 or counts.other_draws == 0:
+            return None
+        z, shift = quantile(alpha), delta * counts.draws
+        slope = ordering.slope_at(counts.hits, counts.other_hits, counts.other_draws, shift, z)
+        if slope is None:
+            return None
+        region = RegionOfCounts(counts.draws, counts.other_draws, slope, shift, z)
+        return _EpsilonTest(counts, delta, alpha, region, _Nuisance.of(counts, NUISANCE_SHARE * alpha))
+
+    def surplus(self, epsilon: float) -> float:
+        """log(sup F / (alpha - beta)): the test rejects where it is <= 0; rises with epsilon."""
+        edge = Edge(ratio=ratio_above(epsilon), delta=self.delta)
+        return _log_surplus(self.nuisance.supremum(self.region, edge, self.alpha), self.alpha)
+
+    def steepness(self) -> float:
+        """Roughly the slope of `surplus` at its root."""
+        mean = self.region.slope * (self.counts.other_hits + 0.5)
+        spread = math.sqrt(self.region.shift + mean * (1 + self.region.slope))
+        return (self.region.z + 1 / (1 + self.region.z)) * mean / spread
+
+
+def joint_delta_lower(counts: Counts, *, epsilon: float, alpha: float) -> float:
+    """The largest delta that the joint test rejects at this epsilon, to a part 1e-4 of the level; 0.0 where it rejects none."""
+    if counts.hits == 0 or counts.other_draws == 0:
+        return 0.0
+    z, ratio = quantile(alpha), ratio_above(epsilon)
+    if math.isinf(ratio):
+        return 0.0
+    slope = ratio * counts.draws / counts.other_draws
+    shift = ordering.shift_at(counts.hits, counts.other_hits, counts.other_draws, slope, z)
+    if shift is None:
+        return 0.0
+    region = RegionOfCounts(counts.draws, counts.other_draws, slope, shift, z)
+    nuisance = _Nuisance.of(counts, NUISANCE_SHARE * alpha)
+
+    def surplus(delta: float) -> float:
+        return _log_surplus(nuisance.supremum(region, Edge(ratio=ratio, delta=delta), alpha), alpha)
+
+    spread = math.sqrt(max(shift + slope * (counts.other_hits + 0.5) * (1 + slope), 1.0))
+    return _largest_rejected(surplus, shift / counts.draws, (z + 1 / (1 + z)) * counts.draws / spread, alpha)
+
+
+def joint_p_value(counts: Counts, *, epsilon: float, delta: float) -> float:
+    """The least level at which the joint test, ordered by z at this claim, rejects; rounded up, and at most 1."""
+    ratio = ratio_above(epsilon)
+    if counts.hits == 0 or counts.other_draws == 0 or math.isinf(ratio):
+        return 1.0
+    slope, shift = ratio * counts.draws / counts.other_draws, delta * counts.draws
+    z = ordering.signed_root(counts.hits, counts.other_hits, counts.other_draws, slope, shift)
+    if z <= _LEAST_Z:
+        return 1.0
+    if math.isinf(z):  # hits where the claim allows none
+        return 0.0
+    region, edge = RegionOfCounts(counts.draws, counts.other_draws, slope, shift, z), Edge(ratio=ratio, delta=delta)
+    level = max(1.5 * NormalDist().cdf(-z), 1e-280)
+    for _ in range(12):
+        found = _Nuisance.of(counts, NUISANCE_SHARE * level).supremum(region, edge, level) / (1 - NUISANCE_SHARE)
+        if found >= level:  # the set at level `found` lies inside the one that was searched
+            return min(1.0, math.nextafter(found, math.inf))
+        if found >= level * 0.9995:
+            break
+        level = max(found * 1.0002, 1e-280)
+    return level
+
+
+def _log_surplus(found: float, alpha: float) -> float:
+    return math.log(found / (alpha * (1 - NUISANCE_SHARE))) if found > 0 else -math.inf
+
+
+_CLOSE = 1e-4
+
+
+def _largest_rejected(surplus: Callable[[float], float], guess: float, steepness: float, alpha: float) -> float:
+    """The largest x >= 0 with surplus(x) <= 0, within _CLOSE of equality; 0.0 where surplus(0) > 0. Secants inside a bracket."""
+    good: tuple[float, float] | None = None
+    bad: tuple[float, float] | None = None
+    x, step = max(guess, 0.0), 0.5 / steepness
+    for _ in range(60):
+        value = surplus(x)
+        if -_CLOSE <= value <= 0:
+            return x
+        if value <= 0:
+            good = (x, value)
+        else:
+            bad = (x, value)
+            if x == 0:
+                return 0.0
+        if good is None or bad is None:
+            x = max(0.0, x - min(max((value if math.isfinite(value) else -1.0) / steepness, -step), step) * 1.1)
+            step *= 2
+        else:
+            x = _between(good, bad)
+            if x <= good[0] or x >= bad[0]:
+                break
+    return good[0] if good else 0.0
+
+
+def _between(good: tuple[float, float], bad: tuple[float, float]) -> float:
+    """The secant through the ends, aimed at the middle of the accepted strip and kept off the ends."""
+    low, high = good[0], bad[0]
+    if not math.isfinite(good[1]):
+        return (low + high) / 2
+    share = (-_CLOSE / 2 - good[1]) / (bad[1] - good[1])
+    return low + (high - low) * min(max(share, 0.02), 0.98)

@@ -1,0 +1,222 @@
+"""The exact joint test of p <= ratio q + delta from two independent binomial counts: a certified supremum over q.
+
+For a region R = {(x, y): x >= critical(y)} with rising critical values, Pr_{p,q}(R) rises with p and falls with q, so that
+under the claim it is largest on the edge p = ratio q + delta; what is left is one nuisance parameter q. Following Berger
+and Boos (1994), q is only searched in a confidence set of level 1 - beta, and beta is added:
+
+    the claim is rejected at level alpha   iff   beta + sup { F(q): q in C } <= alpha,    F(q) = Pr_{ratio q + delta, q}(R).
+
+C needs no more than the two exact bounds that the claim leaves: q <= upper(Y), and lower(X) <= p <= ratio q + delta.
+
+The supremum is a theorem, not a search. F is a polynomial in q, and its K-th derivative is an expectation over R of
+products of Krawtchouk polynomials, which are orthogonal for the binomial law; Cauchy-Schwarz gives
+
+    |F^(K)(q)| <= sqrt(M K!) I(q)^(K/2),   M = sup F,   I(q) = ratio^2 n1 / (p (1-p)) + n2 / (q (1-q)).
+
+So on a cell of half-width h Chebyshev interpolation at K points errs by at most 2 sqrt(M) (h sqrt(I) / 2)^K / sqrt(K!): a few
+dozen evaluations cover ten standard deviations. Near the ends of [0, 1], where I has a pole, finite differences
+of an indicator (at most 2^K) bound the derivatives instead. The maximum of the interpolant is bounded from a
+fine Chebyshev grid (Ehlich and Zeller 1964). An evaluation of F is a sum of positive doubles between two certified
+anchors; its rounding is bounded by a count of its operations, and what lies outside its windows by geometric series.
+
+Nothing here chooses a region or solves for epsilon or delta.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from dpverify.arithmetic.enclosure import arb_above
+from dpverify.arithmetic.precision import working_precision
+from dpverify.audit.statistics import tails
+from dpverify.audit.statistics.ordering import Floats, Integers
+
+UNIT = 2.0**-53
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """{(x, y): x >= critical[y - first]}: `critical` is non-decreasing; outside first..last the nearest end holds."""
+
+    draws: int
+    other_draws: int
+    first: int
+    critical: Integers
+
+    def at(self, low: int, high: int) -> Integers:
+        """The critical values for y = low..high."""
+        start, stop = low - self.first, high - self.first + 1
+        if start < 0 or stop > len(self.critical):
+            raise AssertionError(f"critical values for y in [{low}, {high}] were asked for and not computed")
+        return self.critical[start:stop]
+
+
+def windows(trials: int, p: float, small: float) -> tuple[int, int]:
+    """An interval of counts outside which Bin(trials, p) has about the mass `small` or less (what it has is bounded elsewhere)."""
+    w = math.sqrt(-2 * math.log(small))
+    spread = w * math.sqrt(trials * p * (1 - p))
+    low = math.floor(trials * p - spread - w * w / 3)
+    high = math.ceil(trials * p + spread + w * w / 3 + 1)
+    return max(0, min(low, trials)), max(0, min(high, trials))
+
+
+@dataclass(frozen=True, slots=True)
+class _Mass:
+    """The probabilities of first, first + 1, ...: doubles with relative error `error`; `below` and `above` bound the rest."""
+
+    values: Floats
+    error: float
+    below: float
+    above: float
+
+
+def _mass(trials: int, p: float, first: int, last: int) -> _Mass:
+    """Certified at `first`; from there each probability is the one before times (n - j)/(j + 1) p/(1 - p)."""
+    with working_precision(tails.working_bits(trials)):
+        exact = arb(p)
+        anchor = arb_above(tails.probability(first, trials, exact, 1 - exact).upper())
+    odds = p / (1 - p)
+    j = np.arange(first, last, dtype=np.float64)
+    values = np.empty(last - first + 1)
+    values[0] = anchor
+    np.cumprod((trials - j) / (j + 1) * odds, out=values[1:])
+    values[1:] *= anchor
+    below = above = 0.0
+    if first > 0:
+        ratio = first / ((trials - first + 1) * odds)
+        below = math.inf if ratio >= 1 else anchor * ratio / (1 - ratio)
+    if last < trials:
+        ratio = (trials - last) / (last + 1) * odds
+        above = math.inf if ratio >= 1 else float(values[-1]) * ratio / (1 - ratio)
+    return _Mass(values, (8 * len(values) + 64) * UNIT, min(1.0, below * (1 + 1e-9)), min(1.0, above * (1 + 1e-9)))
+
+
+def region_probability(region: Region, p: float, q: float, small: float) -> tuple[float, float]:
+    """(value, error): Pr_{p,q}(R) lies in value +- error, for doubles 0 < p <= 1 and 0 < q < 1. `small` sizes the windows."""
+    low, high = windows(region.other_draws, q, small)
+    y = _mass(region.other_draws, q, low, high)
+    critical = region.at(low, high)
+    if p >= 1:
+        inside = float(np.sum(y.values[critical <= region.draws]))
+        return inside, inside * y.error + y.below + y.above
+    first, last = windows(region.draws, p, small)
+    x = _mass(region.draws, p, first, last)
+    table = np.empty(len(x.values) + 2)
+    table[0], table[-1] = 1.0, 0.0
+    np.cumsum(x.values[::-1], out=table[-2:0:-1])
+    places = np.minimum(np.maximum(critical - (first - 1), 0), len(table) - 1)
+    value = float(np.dot(y.values, table[places]))
+    error = value * 1.01 * (x.error + y.error + (len(table) + len(y.values)) * UNIT)
+    return value, error + x.below + x.above + y.below + y.above + 1e-290
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """The edge p = ratio q + delta of a claim, for doubles that are upper bounds of the true ratio and delta."""
+
+    ratio: float
+    delta: float
+
+    def p(self, q: float) -> float:
+        """Rounded up, and at most 1."""
+        return min(1.0, (self.ratio * q * (1 + 4 * UNIT) + self.delta) * (1 + 4 * UNIT))
+
+
+def supremum(region: Region, edge: Edge, low: float, high: float, level: float) -> float:
+    """An upper bound of F on [low, high], certified, and within a part 1e-3 or so of the supremum where that is near `level`."""
+    small = 1e-7 * level
+    corner = (1 - edge.delta) / edge.ratio * (1 - 8 * UNIT) if edge.ratio > 0 else math.inf
+    best = 0.0
+    if high > corner:  # beyond it the claim allows p = 1, where F falls with q
+        start = max(low, corner)
+        value, error = region_probability(region, 1.0, start, small)
+        best = value + error
+        high = corner
+    while low < high:
+        end = _cell_end(region, edge, low, high, level)
+        best = max(best, _cell_bound(region, edge, low, end, small))
+        low = end
+    return min(1.0, best)
+
+
+NODES = 32
+_MARGIN = 1e-4
+
+
+def _cell_end(region: Region, edge: Edge, low: float, high: float, level: float) -> float:
+    """As far as one interpolation reaches from `low`: its error is a part _MARGIN of `level` if F is about `level` there."""
+    goal = _MARGIN * level
+
+    def fits(end: float) -> bool:
+        fisher, plain = _remainders(region, edge, low, end)
+        return min(fisher * math.sqrt(level), plain) <= goal
+
+    if fits(high):
+        return high
+    good, bad = low, high
+    for _ in range(200):
+        middle = (good + bad) / 2 if good > 0.5 * bad or good == low else math.sqrt(good * bad)
+        if fits(middle):
+            good = middle
+        else:
+            bad = middle
+        if good > low and bad - good <= 0.05 * (good - low):
+            break
+    return good
+
+
+def _remainders(region: Region, edge: Edge, low: float, high: float) -> tuple[float, float]:
+    """(a, b): interpolation at NODES points of [low, high] errs by at most min(a sqrt(sup F), b)."""
+    k = NODES
+    half = (high - low) / 2
+    p_low, p_high = edge.p(low), edge.p(high)
+    root_x = edge.ratio * math.sqrt(region.draws / max(min(p_low * (1 - p_low), p_high * (1 - p_high)), _TINY))
+    root_y = math.sqrt(region.other_draws / max(min(low * (1 - low), high * (1 - high)), _TINY))
+    log_factor = math.log(2) + k * math.log(half / 2)
+    fisher = log_factor + k * math.log(math.hypot(root_x, root_y)) - _LOG_FACTORIALS[k] / 2
+    plain_x, plain_y = 2 * edge.ratio * region.draws, 2 * region.other_draws
+    x_terms = np.minimum(_ORDERS * math.log(root_x) + _LOG_FACTORIALS / 2, _ORDERS * math.log(plain_x))
+    y_terms = np.minimum(_ORDERS * math.log(root_y) + _LOG_FACTORIALS / 2, _ORDERS * math.log(plain_y))
+    terms = _LOG_FACTORIALS[k] - _LOG_FACTORIALS - _LOG_FACTORIALS[::-1] + x_terms[::-1] + y_terms
+    top = float(terms.max())
+    plain = log_factor - _LOG_FACTORIALS[k] + top + math.log(float(np.exp(terms - top).sum()))
+    return math.exp(min(fisher + 1e-9, 700)), math.exp(min(plain + 1e-9, 700))
+
+
+_TINY = 1e-280
+_ORDERS = np.arange(NODES + 1, dtype=np.float64)
+_LOG_FACTORIALS = np.array([math.lgamma(i + 1) for i in range(NODES + 1)])
+
+
+def _cell_bound(region: Region, edge: Edge, low: float, high: float, small: float) -> float:
+    points, grid, inflation, lebesgue = _chebyshev(NODES)
+    middle, half = (low + high) / 2, (high - low) / 2
+    values, errors = np.empty(NODES), np.empty(NODES)
+    for i, point in enumerate(points):
+        q = min(max(middle + half * float(point), low), high)
+        values[i], errors[i] = region_probability(region, edge.p(q), q, small)
+    centre = float(values.max() + values.min()) / 2
+    interpolant = centre + float(np.abs(grid @ (values - centre)).max()) * inflation
+    found = interpolant + lebesgue * float(errors.max()) + 1e-12 * float(values.max())
+    fisher, plain = _remainders(region, edge, low, high)
+    root = (fisher + math.sqrt(fisher * fisher + 4 * found)) / 2
+    return min(root * root, found + plain) * (1 + 1e-12)
+
+
+@lru_cache(maxsize=4)
+def _chebyshev(nodes: int) -> tuple[Floats, Floats, float, float]:
+    """Chebyshev points of [-1, 1]; interpolation from them to 16 times as many; Ehlich-Zeller factor; Lebesgue constant."""
+    many = 16 * nodes
+    angles = (np.arange(nodes) + 0.5) * math.pi / nodes
+    fine = (np.arange(many) + 0.5) * math.pi / many
+    orders = np.arange(nodes)
+    to_coefficients = np.cos(np.outer(orders, angles)) * 2 / nodes
+    to_coefficients[0] /= 2
+    matrix: NDArray[np.float64] = np.cos(np.outer(fine, orders)) @ to_coefficients
+    return np.cos(angles), matrix, 1 / math.cos(math.pi * (nodes - 1) / (2 * many)), 2 / math.pi * math.log(nodes) + 1

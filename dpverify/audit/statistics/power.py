@@ -1,0 +1,3 @@
+"""placeholder"""
+from typing import Any
+def detectable_epsilon(**k: Any) -> float: ...

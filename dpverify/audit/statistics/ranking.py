@@ -1,0 +1,3 @@
+"""placeholder"""
+from typing import Any
+def approximate_epsilon_lower(**k: Any) -> float: ...
