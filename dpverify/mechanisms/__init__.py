@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dpverify.errors import InputError
 
 if TYPE_CHECKING:
-    from dpverify.mechanisms._additive import AdditiveNoise
+    from dpverify.mechanisms._mechanism import Mechanism
 
 
 def names() -> list[str]:
@@ -26,16 +26,16 @@ def class_names() -> list[str]:
     return [_class_name(name) for name in names()]
 
 
-def by_name(name: str) -> type[AdditiveNoise]:
+def by_name(name: str) -> type[Mechanism]:
     """The mechanism that the command line calls `name`. Imports that mechanism's file and no other."""
     if name not in names():
         raise InputError(f"{name!r} is not a mechanism; the mechanisms are {', '.join(names())}.")
     module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
-    found: type[AdditiveNoise] = getattr(module, _class_name(name))
+    found: type[Mechanism] = getattr(module, _class_name(name))
     return found
 
 
-def by_class_name(class_name: str) -> type[AdditiveNoise] | None:
+def by_class_name(class_name: str) -> type[Mechanism] | None:
     """The mechanism class called `class_name`, or None."""
     return next((by_name(name) for name in names() if _class_name(name) == class_name), None)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dpverify.mechanisms._additive import Solved
+    from dpverify.mechanisms._mechanism import Solved
 
 _PROMISE = {
     "epsilon": "the least double that is no smaller than epsilon",

@@ -1,0 +1,240 @@
+"""`Mechanism`: the public face that every mechanism shares.
+
+Declared parameters, construction from exact numbers, and the questions delta, epsilon, bound, calibrate and solve, whose
+input is checked here. How a family answers them is its engine's business: `_engine` names it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+
+from flint import fmpq
+
+from dpverify.arithmetic.exact import Number, to_exact
+from dpverify.enclose.refine import check_digits
+from dpverify.errors import ImpossibleRequest, InputError
+from dpverify.mechanisms._parameters import Parameter, as_given, checked_delta, checked_epsilon, checked_sensitivity
+
+if TYPE_CHECKING:
+    from dpverify.arithmetic.enclosure import Enclosure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solved:
+    """The answer to "which one is missing": the quantity solved for, its enclosure and its formula as text."""
+
+    mechanism: str
+    solved: str
+    enclosure: Enclosure
+    expression: str
+
+    @property
+    def safe_double(self) -> float:
+        """The least double that satisfies the claim (for a scale) or bounds the quantity from above."""
+        return self.enclosure.upper
+
+
+class Engine(Protocol):
+    """What answers the three questions about checked, possible requests (a module of functions will do)."""
+
+    def delta(self, mechanism: Any, eps: fmpq, digits: int) -> Any:
+        """delta(eps)."""
+
+    def epsilon(self, mechanism: Any, delta: fmpq, digits: int) -> Any:
+        """The least epsilon >= 0."""
+
+    def scale(self, mechanism: Any, eps: fmpq, delta: fmpq, sensitivity: fmpq, digits: int) -> Any:
+        """The least scale; `mechanism` supplies formulas and shape, its own scale is ignored."""
+
+
+class Mechanism:
+    """A mechanism of the catalogue: declared parameters, and a sensitivity that says how far neighbours are apart."""
+
+    name: ClassVar[str]
+    """How the command line calls it: lower case with hyphens."""
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
+    scale_name: ClassVar[str]
+    """The name of the parameter that is solved for; more of it is more private."""
+
+    __slots__ = ("exact_parameters", "exact_sensitivity")
+    exact_parameters: dict[str, fmpq]
+    exact_sensitivity: fmpq
+
+    # What a family states.
+
+    @classmethod
+    def _engine(cls, arithmetic: str) -> Engine:
+        """The engine for "arb" or "mpmath"; `unknown_arithmetic` for anything else."""
+        raise NotImplementedError
+
+    @classmethod
+    def expression(cls, solved: str) -> str:
+        """The formula for "epsilon", "delta" or the scale as text that needs no SymPy."""
+        raise NotImplementedError
+
+    def _refuse_impossible_bound(self, eps: fmpq, delta: fmpq) -> None:
+        """Raise ImpossibleRequest where no scale gives (eps, delta)."""
+
+    def _refuse_impossible_epsilon(self, delta: fmpq) -> None:
+        """Raise ImpossibleRequest where no epsilon gives this delta."""
+
+    # What follows from it.
+
+    def __init_subclass__(cls) -> None:
+        declared = tuple(value for value in vars(cls).values() if isinstance(value, Parameter))
+        if declared:
+            cls.parameters = declared
+            (cls.scale_name,) = (parameter.name for parameter in declared if parameter.is_scale)
+
+    def __init__(self, *values: Number, sensitivity: Number = 1, **named: Number) -> None:
+        exact = _assigned(type(self), values, named)
+        object.__setattr__(self, "exact_parameters", exact)
+        object.__setattr__(self, "exact_sensitivity", checked_sensitivity(sensitivity))
+
+    @property
+    def sensitivity(self) -> Any:
+        """The sensitivity D, as a double where one is exactly it, else as a Fraction."""
+        return as_given(self.exact_sensitivity)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable; make a new one with {name}={value!r}.")
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.exact_parameters == other.exact_parameters and self.exact_sensitivity == other.exact_sensitivity
+
+    def __hash__(self) -> int:
+        key = tuple((name, int(q.p), int(q.q)) for name, q in sorted(self.exact_parameters.items()))
+        return hash((type(self), key, int(self.exact_sensitivity.p), int(self.exact_sensitivity.q)))
+
+    def __repr__(self) -> str:
+        shown = [f"{name}={as_given(value)!s}" for name, value in self.exact_parameters.items()]
+        return f"{type(self).__name__}({', '.join([*shown, f'sensitivity={self.sensitivity!s}'])})"
+
+    def delta(self, epsilon: Number, *, digits: int = 15, arithmetic: str = "arb") -> Any:
+        """delta(epsilon) = sup over events S of P(S) - e^epsilon Q(S), neighbours at distance `sensitivity`.
+
+        `epsilon`: any real, in nats. Returns an Enclosure to `digits` digits (exactly 0 where it is 0), or with
+        arithmetic="mpmath" an mpf without a certificate. Raises InputError, PrecisionError.
+        """
+        eps = to_exact(epsilon, "epsilon")
+        return self._engine(arithmetic).delta(self, eps, check_digits(digits))
+
+    def epsilon(self, delta: Number, *, digits: int = 15, arithmetic: str = "arb") -> Any:
+        """The least epsilon >= 0 with delta(epsilon) <= delta, in nats.
+
+        `delta`: 0 <= delta < 1. Returns an Enclosure (exactly 0 where no epsilon is needed); its `.upper` is the safe
+        double. With arithmetic="mpmath" an mpf without a certificate. Raises ImpossibleRequest where no epsilon will do.
+        """
+        exact = checked_delta(delta)
+        self._refuse_impossible_epsilon(exact)
+        return self._engine(arithmetic).epsilon(self, exact, check_digits(digits))
+
+    @classmethod
+    def bound(
+        cls,
+        *,
+        epsilon: Number,
+        delta: Number = 0,
+        sensitivity: Number = 1,
+        digits: int = 15,
+        arithmetic: str = "arb",
+        **shape: Any,
+    ) -> Any:
+        """The least scale at which the mechanism is (epsilon, delta)-DP.
+
+        `epsilon` >= 0 in nats, 0 <= `delta` < 1, `sensitivity` > 0. Returns an Enclosure, in the units of the sensitivity;
+        its `.upper` is the least double that satisfies the claim. With arithmetic="mpmath" an mpf without a certificate.
+        Raises ImpossibleRequest where no scale will do.
+        """
+        if cls.scale_name in shape:
+            raise InputError(f"{cls.scale_name} is what bound solves for; leave it out, or ask for delta or epsilon instead.")
+        eps, exact_delta, exact_sensitivity = checked_epsilon(epsilon), checked_delta(delta), checked_sensitivity(sensitivity)
+        member = _unit(cls, shape)
+        member._refuse_impossible_bound(eps, exact_delta)
+        return cls._engine(arithmetic).scale(member, eps, exact_delta, exact_sensitivity, check_digits(digits))
+
+    @classmethod
+    def calibrate(cls, *, epsilon: Number, delta: Number = 0, sensitivity: Number = 1, **shape: Any) -> Self:
+        """The mechanism at the least double of its scale that satisfies (epsilon, delta): certified to satisfy it, while
+        the double below it is certified not to. Arguments and errors as for `bound`."""
+        least = cls.bound(epsilon=epsilon, delta=delta, sensitivity=sensitivity, **shape).upper
+        name = cls.scale_name
+        if least == float("inf"):
+            raise ImpossibleRequest(
+                f"the least {name} is beyond the largest double; scale the sensitivity down, or use bound()."
+            )
+        return cls(**{name: least, **shape}, sensitivity=sensitivity)
+
+    @classmethod
+    def solve(
+        cls,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        sensitivity: Number = 1,
+        digits: int = 15,
+        **parameters: Any,
+    ) -> Solved:
+        """Whichever one of epsilon, delta and the scale is missing (None), from the other two.
+
+        Shape parameters must be given. Returns a `Solved`; raises InputError unless exactly one is missing.
+        """
+        scale = cls.scale_name
+        given = {name: value for name, value in parameters.items() if value is not None}
+        missing = [name for name, value in (("epsilon", epsilon), ("delta", delta), (scale, given.get(scale))) if value is None]
+        if len(missing) != 1:
+            raise InputError(_one_unknown(missing, scale))
+        if missing == ["delta"]:
+            enclosure = cls(**given, sensitivity=sensitivity).delta(epsilon, digits=digits)
+        elif missing == ["epsilon"]:
+            enclosure = cls(**given, sensitivity=sensitivity).epsilon(delta, digits=digits)
+        else:
+            enclosure = cls.bound(epsilon=epsilon, delta=delta, sensitivity=sensitivity, digits=digits, **given)
+        return Solved(mechanism=cls.name, solved=missing[0], enclosure=enclosure, expression=cls.expression(missing[0]))
+
+
+def unknown_arithmetic(arithmetic: str) -> InputError:
+    """The error for an arithmetic that no engine has."""
+    return InputError(f"arithmetic = {arithmetic!r}: choose 'arb' (certified) or 'mpmath' (second opinion).")
+
+
+def _unit(cls: type[Mechanism], shape: dict[str, Any]) -> Mechanism:
+    """The family member with scale 1 and sensitivity 1: formulas and shape, no width."""
+    try:
+        return _cached_unit(cls, **shape)  # type: ignore[arg-type]  # a class is hashable whatever its instances are
+    except TypeError:  # a shape that is no number may be unhashable; the constructor says what is wrong with it
+        return cls(**{cls.scale_name: 1, **shape})
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _cached_unit(cls: type[Mechanism], **shape: Any) -> Mechanism:
+    return cls(**{cls.scale_name: 1, **shape})
+
+
+def _one_unknown(missing: list[str], scale: str) -> str:
+    if not missing:
+        return f"epsilon, delta and {scale} are all given: leave one out, and it is solved for."
+    hint = " (delta = 0 asks for pure DP)" if "delta" in missing else ""
+    return f"{' and '.join(missing)} are missing: give all but one of epsilon, delta and {scale}{hint}."
+
+
+def _assigned(cls: type[Mechanism], values: tuple[Number, ...], named: dict[str, Number]) -> dict[str, fmpq]:
+    """Match what was handed to the constructor with the declared parameters, in the order of declaration."""
+    names = [parameter.name for parameter in cls.parameters]
+    call = f"{cls.__name__}({', '.join(names)}, sensitivity=1)"
+    if len(values) > len(names):
+        raise InputError(f"{cls.__name__} takes {len(names)} parameter(s) by position, not {len(values)}; write {call}.")
+    given = dict(zip(names, values, strict=False))
+    for name, value in named.items():
+        if name not in names or name in given:
+            what = "given twice" if name in given else "not a parameter"
+            raise InputError(f"{name} is {what} of {cls.__name__}; write {call}.")
+        given[name] = value
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise InputError(f"{cls.__name__} needs {' and '.join(missing)}; write {call}.")
+    return {parameter.name: parameter.checked(given[parameter.name]) for parameter in cls.parameters}
