@@ -81,7 +81,7 @@ def test_a_number_is_taken_at_its_word(value: object, expected: fmpq) -> None:
             mpmath.nan,
         ],
         *[sympy.sqrt(2), sympy.Float("0.1"), sympy.nan, sympy.oo, sympy.Symbol("x"), sympy.pi],
-        *[None, True, np.bool_(True), [1], (1,), {}, 1j, object(), np.array([1.0, 2.0]), b"1"],
+        *[None, True, np.bool_(True), [1], (1,), {}, 1j, {1}, np.array([1.0, 2.0]), b"1"],
     ],
     ids=repr,
 )
