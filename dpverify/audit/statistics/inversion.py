@@ -66,16 +66,16 @@ class RegionOfCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Nuisance:
+class Nuisance:
     """The Berger-Boos set at one beta: q <= q_high, and ratio q + delta >= p_low."""
 
     p_low: float
     q_high: float
 
     @staticmethod
-    def of(counts: Counts, beta: float) -> _Nuisance:
+    def of(counts: Counts, beta: float) -> Nuisance:
         p_low = lower(counts.hits, counts.draws, beta / 2)
-        return _Nuisance(p_low, upper(counts.other_hits, counts.other_draws, beta / 2))
+        return Nuisance(p_low, upper(counts.other_hits, counts.other_draws, beta / 2))
 
     def supremum(self, region: RegionOfCounts, edge: Edge, level: float) -> float:
         """sup F over the set."""
@@ -91,7 +91,7 @@ def joint_epsilon_lower(counts: Counts, *, delta: float, alpha: float) -> float:
     if test is None:
         return 0.0
     slope = test.region.slope * counts.other_draws / counts.draws
-    return _largest_rejected(test.surplus, math.log(slope), test.steepness(), alpha)
+    return largest_rejected(test.surplus, math.log(slope), test.steepness())
 
 
 def joint_rejects(counts: Counts, *, epsilon: float, delta: float, alpha: float) -> bool:
@@ -106,7 +106,7 @@ class _EpsilonTest:
     delta: float
     alpha: float
     region: RegionOfCounts
-    nuisance: _Nuisance
+    nuisance: Nuisance
 
     @staticmethod
     def of(counts: Counts, delta: float, alpha: float) -> _EpsilonTest | None:
@@ -117,12 +117,12 @@ class _EpsilonTest:
         if slope is None:
             return None
         region = RegionOfCounts(counts.draws, counts.other_draws, slope, shift, z)
-        return _EpsilonTest(counts, delta, alpha, region, _Nuisance.of(counts, NUISANCE_SHARE * alpha))
+        return _EpsilonTest(counts, delta, alpha, region, Nuisance.of(counts, NUISANCE_SHARE * alpha))
 
     def surplus(self, epsilon: float) -> float:
         """log(sup F / (alpha - beta)): the test rejects where it is <= 0; rises with epsilon."""
         edge = Edge(ratio=ratio_above(epsilon), delta=self.delta)
-        return _log_surplus(self.nuisance.supremum(self.region, edge, self.alpha), self.alpha)
+        return log_surplus(self.nuisance.supremum(self.region, edge, self.alpha), self.alpha)
 
     def steepness(self) -> float:
         """Roughly the slope of `surplus` at its root."""
@@ -143,13 +143,13 @@ def joint_delta_lower(counts: Counts, *, epsilon: float, alpha: float) -> float:
     if shift is None:
         return 0.0
     region = RegionOfCounts(counts.draws, counts.other_draws, slope, shift, z)
-    nuisance = _Nuisance.of(counts, NUISANCE_SHARE * alpha)
+    nuisance = Nuisance.of(counts, NUISANCE_SHARE * alpha)
 
     def surplus(delta: float) -> float:
-        return _log_surplus(nuisance.supremum(region, Edge(ratio=ratio, delta=delta), alpha), alpha)
+        return log_surplus(nuisance.supremum(region, Edge(ratio=ratio, delta=delta), alpha), alpha)
 
     spread = math.sqrt(max(shift + slope * (counts.other_hits + 0.5) * (1 + slope), 1.0))
-    return _largest_rejected(surplus, shift / counts.draws, (z + 1 / (1 + z)) * counts.draws / spread, alpha)
+    return largest_rejected(surplus, shift / counts.draws, (z + 1 / (1 + z)) * counts.draws / spread)
 
 
 def joint_p_value(counts: Counts, *, epsilon: float, delta: float) -> float:
@@ -166,7 +166,7 @@ def joint_p_value(counts: Counts, *, epsilon: float, delta: float) -> float:
     region, edge = RegionOfCounts(counts.draws, counts.other_draws, slope, shift, z), Edge(ratio=ratio, delta=delta)
     level = max(1.5 * NormalDist().cdf(-z), 1e-280)
     for _ in range(12):
-        found = _Nuisance.of(counts, NUISANCE_SHARE * level).supremum(region, edge, level) / (1 - NUISANCE_SHARE)
+        found = Nuisance.of(counts, NUISANCE_SHARE * level).supremum(region, edge, level) / (1 - NUISANCE_SHARE)
         if found >= level:  # the set at level `found` lies inside the one that was searched
             return min(1.0, math.nextafter(found, math.inf))
         if found >= level * 0.9995:
@@ -175,36 +175,43 @@ def joint_p_value(counts: Counts, *, epsilon: float, delta: float) -> float:
     return level
 
 
-def _log_surplus(found: float, alpha: float) -> float:
+def log_surplus(found: float, alpha: float) -> float:
     return math.log(found / (alpha * (1 - NUISANCE_SHARE))) if found > 0 else -math.inf
 
 
 _CLOSE = 1e-4
 
 
-def _largest_rejected(surplus: Callable[[float], float], guess: float, steepness: float, alpha: float) -> float:
-    """The largest x >= 0 with surplus(x) <= 0, within _CLOSE of equality; 0.0 where surplus(0) > 0. Secants inside a bracket."""
+def largest_rejected(
+    surplus: Callable[[float], float], guess: float, steepness: float, *, floor: float = 0.0, resolution: float = 0.0
+) -> float:
+    """The largest x >= floor with surplus(x) <= 0, within _CLOSE of equality; `floor` where surplus(floor) > 0.
+
+    `surplus` rises; `steepness` is a rough guess of its slope. Secants inside a bracket, widened until there is one; where
+    `surplus` jumps, a bracket of width `resolution` ends the search.
+    """
     good: tuple[float, float] | None = None
     bad: tuple[float, float] | None = None
-    x, step = max(guess, 0.0), 0.5 / steepness
+    x, step = max(guess, floor), 0.5 / steepness
     for _ in range(60):
         value = surplus(x)
         if -_CLOSE <= value <= 0:
             return x
         if value <= 0:
             good = (x, value)
+        elif x == floor:
+            return floor
         else:
             bad = (x, value)
-            if x == 0:
-                return 0.0
         if good is None or bad is None:
-            x = max(0.0, x - min(max((value if math.isfinite(value) else -1.0) / steepness, -step), step) * 1.1)
+            wanted = 1.1 * value / steepness if math.isfinite(value) else -step
+            x = max(floor, x - min(max(wanted, -step), step))
             step *= 2
         else:
             x = _between(good, bad)
-            if x <= good[0] or x >= bad[0]:
+            if bad[0] - good[0] <= resolution or not good[0] < x < bad[0]:
                 break
-    return good[0] if good else 0.0
+    return good[0] if good else floor
 
 
 def _between(good: tuple[float, float], bad: tuple[float, float]) -> float:
