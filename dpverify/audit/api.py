@@ -115,9 +115,11 @@ def audit(
         try:
             engine.run()
         except MechanismError as error:
+            engine.break_off()
             error.partial = result(f"The mechanism failed: {error}")
             raise
         except KeyboardInterrupt as error:
+            engine.break_off()
             error.partial = result("The audit was interrupted.")  # type: ignore[attr-defined]
             raise
         finally:

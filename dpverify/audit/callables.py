@@ -63,7 +63,8 @@ def form_of(mechanism: Any) -> Form:
     if inspect.iscoroutinefunction(mechanism) or inspect.iscoroutinefunction(type(mechanism).__call__):
         raise InputError(f"{written} is a coroutine function; wrap it in a plain function that runs it to its end.")
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL)]
-    others = [p for p in positional if p.name not in ("rng", "size")]
+    unbound = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
+    others = [p for p in (positional or unbound) if p.name not in ("rng", "size")]
     if not others:
         raise InputError(f"{written} has no parameter for the data; the forms are {FORMS}, and the form is read off the names.")
     data = others[0]
@@ -74,26 +75,11 @@ def form_of(mechanism: Any) -> Form:
             f"off the names rng and size. Bind further parameters with functools.partial or a wrapper."
         )
     wanted = [p for p in parameters if p.name in ("rng", "size")]
-    by_name = frozenset(p.name for p in wanted if p.kind is p.KEYWORD_ONLY)
-    in_place = [p for p in positional if p is data or (p in wanted and p.name not in by_name)]
-    return _in_order(data, in_place, positional, by_name)
-
-
-def _in_order(
-    data: inspect.Parameter, in_place: list[inspect.Parameter], positional: list[inspect.Parameter], by_name: frozenset[str]
-) -> Form:
-    """Pass by keyword whatever may be, so that a parameter with a default in between stays at its default."""
-    order: list[str] = []
-    names = set(by_name)
-    for place, parameter in enumerate(positional):
-        if parameter not in in_place:
-            continue
-        skipped = len(order) < place
-        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and (skipped or parameter is not data):
-            names.add(parameter.name)
-        else:
-            order.append(parameter.name)
-    return Form(data=data.name, order=tuple(order), by_name=frozenset(names))
+    by_name = frozenset(p.name for p in (data, *wanted) if p.kind is p.KEYWORD_ONLY)
+    # by keyword whatever may be, so that a parameter with a default in between stays at its default
+    in_place = [p for p in positional if p is data or p in wanted]
+    order = tuple(p.name for p in in_place if p.kind is not p.POSITIONAL_OR_KEYWORD or p is positional[0] is data)
+    return Form(data=data.name, order=order, by_name=by_name | {p.name for p in in_place if p.name not in order})
 
 
 def _is_required(parameter: inspect.Parameter) -> bool:
@@ -103,7 +89,7 @@ def _is_required(parameter: inspect.Parameter) -> bool:
 def name_of(mechanism: Any) -> str:
     """A name for messages and evidence that is the same in every run."""
     inner = getattr(mechanism, "func", mechanism)  # functools.partial
-    found = getattr(inner, "__qualname__", None)
+    found = getattr(inner, "__name__", None)
     return str(found) if found else type(inner).__qualname__
 
 

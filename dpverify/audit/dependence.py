@@ -1,8 +1,9 @@
 """Whether the outputs of one block owe something to each other.
 
 Counts are binomial only if outputs are independent. Blocks are independently seeded, so outputs that share noise inside a
-block show in two ways: a count that varies from block to block more (or less) than a binomial would, and values that
-repeat inside blocks more (or less) often than across them. Suspicion is not a verdict about the mechanism: it only decides
+block show in three ways: a count that varies from block to block more (or less) than a binomial would, hits that follow
+each other more (or less) often than in a random order, and values that repeat inside blocks more (or less) often than
+across them. Suspicion is not a verdict about the mechanism: it only decides
 that the verdict has to rest on one output per independently seeded call.
 """
 
@@ -59,6 +60,24 @@ def _all_or_nothing(counts: NDArray[Any], totals: NDArray[Any]) -> float:
     blocks = len(rare)
     log_ways = sum(np.log((blocks - place) / (place + 1)) for place in range(occupied))
     return float(min(1.0, np.exp(log_ways + number * np.log(occupied / blocks))))
+
+
+def neighbours(mask: NDArray[np.bool_]) -> tuple[float, float]:
+    """How many hits follow a hit inside one block, beyond what a random order of its outputs has; and its variance.
+
+    Of k hits among n outputs in random order, k (k - 1) / n pairs are neighbours on average; the variance is that of a
+    large block. Summed over blocks, excess / sqrt(variance) is a standard normal number where outputs are independent.
+    """
+    size, hits = len(mask), int(mask.sum())
+    if hits in (0, size):
+        return 0.0, 0.0
+    followed = int((mask[1:] & mask[:-1]).sum())
+    return followed - hits * (hits - 1) / size, hits**2 * (size - hits) ** 2 / size**3
+
+
+def serial(excess: float, variance: float) -> float:
+    """A two-sided p-value for a random order inside blocks. Heuristic; 1.0 where too few hits could be neighbours."""
+    return 1.0 if variance < 25 else 2 * NormalDist().cdf(-abs(excess) / variance**0.5)
 
 
 def repeats(blocks: Sequence[Codes], generator: np.random.Generator) -> float:

@@ -37,10 +37,11 @@ class _After(Enum):
 
 @dataclass(slots=True)
 class _Tally:
-    """Hits of one picked event, block by block, on either side."""
+    """Hits of one picked event, block by block, on either side, and how they follow each other (`dependence.neighbours`)."""
 
     picked: Picked
     hits: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
+    neighbours: list[tuple[float, float]] = field(default_factory=lambda: [(0.0, 0.0), (0.0, 0.0)])
 
     def counts(self, sizes: Sequence[Sequence[int]]) -> Counts:
         """As the test wants them: the side that should be likelier first."""
@@ -71,6 +72,7 @@ class Engine:
         self._spot: tuple[list[Table], list[Table]] = ([], [])
         self._refuted_by_bits = False
         self._number = 0
+        self._open: tuple[list[_Tally], tuple[list[int], list[int]], float] | None = None
 
     # --- the course of an audit -------------------------------------------------------------------------------------
 
@@ -154,10 +156,7 @@ class Engine:
         self._explored = [pooled[0]], [pooled[1]]
         self.grid = grid_of(pooled, self.grid)
         forecast = Forecast(delta=self.claim.delta, alpha=self.alpha * stage.looks[-1].share / 2, planned=stage.confirm)
-        picked = pick(pooled, grid=self.grid, bits=self.bits, forecast=forecast)
-        if self._refuted_by_bits:
-            picked = [one for one in picked if not one.precise]
-        return picked
+        return pick(pooled, grid=self.grid, bits=self.bits and not self._refuted_by_bits, forecast=forecast)
 
     # --- confirming -------------------------------------------------------------------------------------------------
 
@@ -168,9 +167,10 @@ class Engine:
         done = 0
         for place, look in enumerate(stage.looks, start=1):
             upto = round(stage.confirm * look.part)
+            self._open = tallies, sizes, look.share
             for side, table in self.sampler.blocks_of(self._sides(upto - done), apart=self.apart):
-                _count(tallies, side, table, self.grid)
                 sizes[side].append(table.size)
+                _count(tallies, side, table, self.grid)
                 if stage.reused:
                     kept[side].append(table)
             done = upto
@@ -197,20 +197,9 @@ class Engine:
                 return first, trials - first
 
     def _look(self, place: int, look: Look, tallies: list[_Tally], sizes: tuple[list[int], list[int]]) -> _After:
-        fresh = [
-            tested(
-                self.claim,
-                stage=self._number,
-                look=place,
-                event=tally.picked.event,
-                forward=tally.picked.forward,
-                precise=tally.picked.precise,
-                counts=tally.counts(sizes),
-                alpha=self.alpha * look.share * tally.picked.share,
-            )
-            for tally in tallies
-        ]
+        fresh = self._tested(place, look.share, tallies, sizes)
         self.records += fresh
+        self._open = None
         rejecting = [tally for tally, record in zip(tallies, fresh, strict=True) if record.rejects]
         if not rejecting:
             return _After.GO_ON
@@ -223,18 +212,41 @@ class Engine:
         self._refuted_by_bits = True
         return _After.GO_ON
 
+    def _tested(self, place: int, share: float, tallies: list[_Tally], sizes: tuple[list[int], list[int]]) -> list[Record]:
+        return [
+            tested(
+                self.claim,
+                stage=self._number,
+                look=place,
+                event=tally.picked.event,
+                forward=tally.picked.forward,
+                precise=tally.picked.precise,
+                counts=tally.counts(sizes),
+                alpha=self.alpha * share * tally.picked.share,
+            )
+            for tally in tallies
+        ]
+
+    def break_off(self) -> None:
+        """Record what was counted since the last look. It was not planned to be looked at now, so it is set aside."""
+        if self._open is not None:
+            tallies, sizes, share = self._open
+            self._open = None
+            unplanned = self._tested(0, share, tallies, sizes)
+            self.records += [replace(record, set_aside="the audit ended before these counts were due") for record in unplanned]
+
     # --- doubting ---------------------------------------------------------------------------------------------------
 
     def _suspect(self, tallies: list[_Tally], sizes: tuple[list[int], list[int]], level: float) -> str | None:
         """Why these counts are not to be trusted, or None."""
-        level /= 2 * len(tallies)
+        level /= 4 * len(tallies)
         for tally in tallies:
             for side in (0, 1):
+                subject = f"'{tally.picked.event.describe()}' on inputs[{side}]"
                 if dependence.dispersion(tally.hits[side], sizes[side]) < level:
-                    return (
-                        f"How often '{tally.picked.event.describe()}' occurs on inputs[{side}] varies from batch to batch "
-                        f"in a way that chance does not explain."
-                    )
+                    return f"How often {subject} occurs varies from batch to batch in a way that chance does not explain."
+                if dependence.serial(*tally.neighbours[side]) < level:
+                    return f"Outputs with {subject} follow each other in a way that chance does not explain."
         return None
 
     def _spot_check(self, tallies: list[_Tally], sizes: tuple[list[int], list[int]]) -> str | None:
@@ -265,7 +277,10 @@ def _count(tallies: Sequence[_Tally], side: int, table: Table, grid: Mapping[Pat
     rounded = table.rounded(grid) if any(not tally.picked.precise for tally in tallies) else table
     for tally in tallies:
         seen = table if tally.picked.precise else rounded
-        tally.hits[side].append(int(tally.picked.event.mask(seen).sum()))
+        mask = tally.picked.event.mask(seen)
+        tally.hits[side].append(int(mask.sum()))
+        excess, variance = dependence.neighbours(mask)
+        tally.neighbours[side] = tally.neighbours[side][0] + excess, tally.neighbours[side][1] + variance
 
 
 def trials_within(limit: int) -> int:

@@ -90,6 +90,7 @@ def recheck(evidence: dict[str, Any]) -> AuditResult:
     alpha = _probability(evidence, "alpha")
     samples = _count(evidence, "samples", "samples")
     drawn = _drawn(evidence, samples)
+    _mechanism(evidence)
     undecided = _optional_text(evidence, "undecided")
     tests = _field(evidence, "tests", "tests")
     if not isinstance(tests, list):
@@ -144,6 +145,16 @@ def _claim(evidence: dict[str, Any]) -> Claim:
             f"evidence: design = {design!r}, and a claim with delta = {claim.delta:g} is tested as {claim.design!r}."
         )
     return claim
+
+
+def _mechanism(evidence: dict[str, Any]) -> None:
+    """The name and the two inputs are what a reader is shown."""
+    mechanism = _field(evidence, "mechanism", "mechanism")
+    name, inputs = (_field(mechanism, key, f"mechanism.{key}") for key in ("name", "inputs"))
+    if not isinstance(name, str):
+        raise InputError(f"evidence: mechanism.name = {name!r}: text is needed.")
+    if not isinstance(inputs, list) or len(inputs) != 2 or not all(isinstance(text, str) for text in inputs):
+        raise InputError(f"evidence: mechanism.inputs = {inputs!r}: two texts are needed.")
 
 
 def _record(test: Any, place: str, claim: Claim, drawn: tuple[int, int]) -> Record:

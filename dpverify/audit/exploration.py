@@ -47,10 +47,10 @@ class Forecast:
         high = other_hits + np.sqrt((other_hits + 1) * np.maximum(1 - other_hits / other_draws, 0.0))
         planned = self.planned
         bound: Floats = approximate_epsilon_lower(
-            low * (planned / draws),
-            planned,
-            np.minimum(high / other_draws, 1.0) * planned,
-            planned,
+            hits=low * (planned / draws),
+            draws=planned,
+            other_hits=np.minimum(high / other_draws, 1.0) * planned,
+            other_draws=planned,
             delta=self.delta,
             alpha=self.alpha,
         )

@@ -65,7 +65,12 @@ def tested(
 
 
 def judged(claim: Claim, counts: Counts, alpha: float) -> tuple[bool, float]:
-    """Whether counts reject the claim at level alpha, and their lower bound on epsilon."""
+    """Whether counts reject the claim at level alpha, and their lower bound on epsilon.
+
+    An audit that is broken off may leave sides as unequal as no coin makes them; such counts show nothing.
+    """
+    if claim.design == "random-side" and (counts.draws - counts.other_draws) ** 2 > 81 * (counts.draws + counts.other_draws):
+        return False, 0.0
     bound = statistics.epsilon_lower(counts, delta=claim.delta, alpha=alpha, design=claim.design)
     rejects = statistics.rejects(counts, epsilon=claim.epsilon, delta=claim.delta, alpha=alpha, design=claim.design)
     return rejects, bound

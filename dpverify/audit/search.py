@@ -48,7 +48,10 @@ def pick(tables: Pair, *, grid: Mapping[Path, float], bits: bool, forecast: Fore
     ranked = [(candidate, False) for candidate in _ranked(_halves(rounded, forecast), precise=False)]
     if bits and _differ(tables, rounded):
         ranked += [(candidate, True) for candidate in _ranked(_halves(tables, forecast), precise=True)]
-    ranked.sort(key=lambda entry: -entry[0].promise)
+    # of events that promise the same to the percent, the one that is said in fewer words
+    percent = max((candidate.promise for candidate, _ in ranked), default=0.0) / 100
+    percent = percent if 0 < percent < np.inf else 0.01
+    ranked.sort(key=lambda entry: (-np.rint(entry[0].promise / percent), len(entry[0].event.describe())))
     chosen: list[tuple[Candidate, bool]] = []
     masks: list[tuple[bool, NDArray[np.bool_]]] = []
     for candidate, precise in ranked:

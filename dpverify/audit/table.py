@@ -162,7 +162,7 @@ class Table:
 
     def example(self, row: int) -> str:
         """One output, readable."""
-        if set(self.columns) == {()}:
+        if all(path == () for path in self.columns if not is_length(path)):
             return _cell_text(self.columns[()], row)
         cells = [
             f"{_name_of_path(path)}={_cell_text(column, row)}"
@@ -316,7 +316,7 @@ def _add_objects(columns: dict[Path, Column], path: Path, cells: Sequence[Any]) 
         counts = np.full(len(cells), np.nan)
         for row, items in containers.items():
             counts[row] = len(items)
-        for place in np.flatnonzero(texts):
+        for place in np.flatnonzero(texts).tolist():
             counts[place] = len(cells[place])
         present = np.where(np.isnan(counts), np.uint8(Kind.ABSENT), np.uint8(Kind.NUMBER))
         columns[(*path, LENGTH)] = Column(counts, present)
@@ -369,8 +369,9 @@ def _items(cell: Any) -> Mapping[Any, Any] | Sequence[Any] | None:
         return sorted(map(safe_repr, cell))
     if isinstance(cell, complex | np.complexfloating):
         return {"real": cell.real, "imag": cell.imag}
-    if isinstance(cell, np.void) and cell.dtype.names is not None:
-        return {field: cell[field] for field in cell.dtype.names}
+    if isinstance(cell, np.generic):
+        names = cell.dtype.names
+        return None if names is None else {field: cell[field] for field in names}
     if dataclasses.is_dataclass(cell) and not isinstance(cell, type):
         return {field.name: getattr(cell, field.name) for field in dataclasses.fields(cell)}
     if hasattr(cell, "__array__"):
