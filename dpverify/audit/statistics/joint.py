@@ -111,7 +111,7 @@ def region_probability(region: Region, p: float, q: float, small: float) -> tupl
     table[0], table[-1] = 1.0, 0.0
     np.cumsum(x.values[::-1], out=table[-2:0:-1])
     places = np.minimum(np.maximum(critical - (first - 1), 0), len(table) - 1)
-    value = float(np.dot(y.values, table[places]))
+    value = float(np.einsum("i,i->", y.values, table[places]))
     error = value * 1.01 * (x.error + y.error + (len(table) + len(y.values)) * UNIT)
     return value, error + x.below + x.above + y.below + y.above + 1e-290
 
@@ -202,7 +202,7 @@ def _cell_bound(region: Region, edge: Edge, low: float, high: float, small: floa
         q = min(max(middle + half * float(point), low), high)
         values[i], errors[i] = region_probability(region, edge.p(q), q, small)
     centre = float(values.max() + values.min()) / 2
-    interpolant = centre + float(np.abs(grid @ (values - centre)).max()) * inflation
+    interpolant = centre + float(np.abs(np.einsum("ij,j->i", grid, values - centre)).max()) * inflation
     found = interpolant + lebesgue * float(errors.max()) + 1e-12 * float(values.max())
     fisher, plain = _remainders(region, edge, low, high)
     root = (fisher + math.sqrt(fisher * fisher + 4 * found)) / 2
