@@ -19,6 +19,9 @@ from dpverify.derive.special import FACTS
 POSITIVE, NONNEGATIVE, ZERO, NONPOSITIVE, NEGATIVE = 2, 1, 0, -1, -2
 """Signs. The product of two of them that are not zero is strict only if both are."""
 
+_LARGEST_POWER, _LARGEST_TERMS = 4, 40
+"""How far positive multipliers are tried."""
+
 
 class NotProved(Exception):
     """An exact check that did not come out, and what is left. It becomes a DerivationError where the step is known."""
@@ -27,13 +30,14 @@ class NotProved(Exception):
 class Generators:
     """The table of generators of one proof. It grows while expressions are rewritten."""
 
-    __slots__ = ("_at_least_one", "_meanings", "_relations", "_symbols")
+    __slots__ = ("_at_least_one", "_meanings", "_relations", "_symbols", "multiplied")
 
     def __init__(self) -> None:
         self._symbols: dict[sympy.Expr, sympy.Symbol] = {}
         self._meanings: dict[sympy.Symbol, sympy.Expr] = {}
         self._relations: list[tuple[sympy.Symbol, int, sympy.Expr]] = []
         self._at_least_one: dict[sympy.Symbol, bool] = {}  # and whether strictly
+        self.multiplied = False  # whether a sign was found with the help of a positive multiplier
 
     # Rewriting.
 
@@ -164,13 +168,10 @@ class Generators:
         for symbol, order, radicand in reversed(self._relations):
             if any(part.has(symbol) for part in fraction):
                 above, below = (_lowered(part, symbol, order, radicand.xreplace(forward)) for part in fraction)
-                if below == 0:
-                    break
+                if sympy.expand(below) == 0:
+                    raise NotProved(f"a denominator of {self.meaning(expression)} vanishes")
                 fraction = sympy.fraction(sympy.together(above / below))
-        above, below = map(sympy.expand, fraction)
-        if below == 0:
-            raise NotProved(f"a denominator of {self.meaning(expression)} vanishes")
-        return above, below
+        return tuple(map(sympy.expand, fraction))
 
     def _whole_powers(self, expression: sympy.Expr) -> tuple[dict[sympy.Symbol, sympy.Expr], dict[sympy.Symbol, sympy.Expr]]:
         """Replacements that turn symbols whose fractional powers occur into powers of their roots; and the way back."""
@@ -190,7 +191,10 @@ class Generators:
         return forward, back
 
     def _polynomial_sign(self, polynomial: sympy.Expr) -> int | None:
-        """The sign of a polynomial whose coefficients all have one sign, once u >= 1 is written u = 1 + (u - 1)."""
+        """The sign of a polynomial whose coefficients all have one sign, once u >= 1 is written u = 1 + (u - 1).
+
+        Where they do not, a positive multiplier may help (Polya): u^2 - u + 1 times 1 + u is u^3 + 1.
+        """
         shifts = {
             symbol: 1 + sympy.Symbol(f"{symbol.name}-1", **{"positive" if strictly else "nonnegative": True})
             for symbol, strictly in self._at_least_one.items()
@@ -200,17 +204,18 @@ class Generators:
         symbols = sorted(shifted.free_symbols, key=lambda symbol: symbol.name)
         if not symbols:
             return _sign_of_number(shifted)
-        terms = sympy.Poly(shifted, *symbols).terms()
-        strict, directions = False, set()
-        for exponents, coefficient in terms:
-            used = [(symbol, exponent) for symbol, exponent in zip(symbols, exponents, strict=True) if exponent]
-            if not all(symbol.is_nonnegative or (symbol.is_real and exponent % 2 == 0) for symbol, exponent in used):
-                return None
-            directions.add(bool(coefficient > 0))
-            strict = strict or all(symbol.is_positive for symbol, _ in used)
-        if len(directions) > 1:
-            return None
-        return (POSITIVE if strict else NONNEGATIVE) * (1 if directions.pop() else -1)
+        terms = sympy.Poly(shifted, *symbols)
+        sign = _sign_of_terms(terms)
+        positive = [symbol for symbol in symbols if symbol.is_positive]
+        if sign is None and positive and len(terms.terms()) <= _LARGEST_TERMS:
+            multiplier = sympy.Poly(sum(positive) + (0 if terms.is_homogeneous else 1), *symbols)
+            for _ in range(_LARGEST_POWER):
+                terms *= multiplier
+                sign = _sign_of_terms(terms)
+                if sign is not None:
+                    self.multiplied = True
+                    break
+        return sign
 
     # Telling.
 
@@ -225,6 +230,20 @@ class Generators:
         """What the generators stand for, in the order of their first use; with `shifted`, u - 1 for those that are >= 1."""
         ones = {symbol: int(shifted and symbol in self._at_least_one) for symbol in self._meanings}
         return [self.meaning(meaning) - ones[symbol] for symbol, meaning in self._meanings.items()]
+
+
+def _sign_of_terms(polynomial: sympy.Poly) -> int | None:
+    """The sign of a polynomial each of whose terms has the same one, for all values of its symbols; None otherwise."""
+    strict, directions = False, set()
+    for exponents, coefficient in polynomial.terms():
+        used = [(symbol, exponent) for symbol, exponent in zip(polynomial.gens, exponents, strict=True) if exponent]
+        if not all(symbol.is_nonnegative or (symbol.is_real and exponent % 2 == 0) for symbol, exponent in used):
+            return None
+        directions.add(bool(coefficient > 0))
+        strict = strict or all(symbol.is_positive for symbol, _ in used)
+    if len(directions) > 1:
+        return None
+    return (POSITIVE if strict else NONNEGATIVE) * (1 if directions.pop() else -1)
 
 
 def _lowered(polynomial: sympy.Expr, symbol: sympy.Symbol, order: int, radicand: sympy.Expr) -> sympy.Expr:

@@ -9,8 +9,7 @@ from dpverify.arithmetic.symbols import SYMBOLS
 from dpverify.derive import notation, proofs, regions, second_look
 from dpverify.derive.formulas import Formulas, symbolic, told
 from dpverify.derive.notation import NOTATION
-from dpverify.derive.proofs import Outcome
-from dpverify.derive.regions import REQUESTS, Region, times_d
+from dpverify.derive.regions import REQUESTS, times_d
 from dpverify.derive.steps import Check, Statement, Step
 
 _BELOW = "for `d > 0` and `0 < delta < delta(0)`"
@@ -37,17 +36,6 @@ def inversion(formulas: Formulas) -> Step:
 
 def scale(formulas: Formulas) -> Step:
     """s = sensitivity / d."""
-    s = sympy.Symbol("s", positive=True)
-
-    def in_output_units(m: Arithmetic, x: Value, d: Value) -> Value:
-        moved, still = ((s * x - s * d) / s, (s * x) / s)
-        return (formulas.log_density(m, moved) - m.log(s)) - (formulas.log_density(m, still) - m.log(s))
-
-    def unchanged(region: Region) -> Outcome:
-        x, d = region.x, region.d
-        return proofs.zero(symbolic(in_output_units, x, d) - symbolic(formulas.loss, x, d))
-
-    how = f"`log(f((y - D)/s)/s) - log(f(y/s)/s) - L(y/s) = 0` with `D = s d`: {formulas.on_plane(unchanged)}."
     name, sensitivity = sympy.Symbol(formulas.noise.scale_name), notation.sensitivity
     statements = [Statement(relation=sympy.Eq(name, sensitivity / notation.d, evaluate=False))]
     slope = formulas.noise.loss_slope
@@ -66,7 +54,10 @@ def scale(formulas: Formulas) -> Step:
             "step 10" + ("." if slope is None else f", or, for `delta = 0`, to `{times_d(slope)} = epsilon` (step 8).")
         ),
         check=Check.DEDUCTION,
-        how=(how,),
+        how=(
+            "By substitution: at `y` the density of `s X` is `f(y/s)/s`, so the loss between this noise about the sensitivity "
+            "and about 0 is `log f(x - d) - log f(x)` with `x = y/s`.",
+        ),
     )
 
 
@@ -111,8 +102,9 @@ def _closed_epsilon(formulas: Formulas) -> tuple[Statement, list[str]]:
 def _root_in_d() -> tuple[Statement, list[str]]:
     where = f"for exactly one `d > 0`, {REQUESTS.words.replace('for', 'given', 1)}"
     return Statement(relation=_attained(), where=where), [
-        "A root d exists: `delta(epsilon) <= delta(0) = 2 F(d/2) - 1 <= d f(0)` is small for small d, and the event `x > d/2` "
-        "shows `delta(epsilon) >= 1 - (1 + e^epsilon) F(-d/2)`, which is near 1 for large d (step 2). It is unique by step 9."
+        "A root d exists, because delta changes by at most `f(0)` per unit of d: `delta(epsilon) <= delta(0) = 2 F(d/2) - 1 <= "
+        "d f(0)` is small for small d, and the event `x > d/2` shows `delta(epsilon) >= 1 - (1 + e^epsilon) F(-d/2)`, which is "
+        "near 1 for large d (step 2). It is unique by step 9."
     ]
 
 

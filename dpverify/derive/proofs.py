@@ -157,7 +157,8 @@ def _vanished(subject: str, table: Generators) -> Outcome:
 
 
 def _signed(subject: str, table: Generators, value: sympy.Expr) -> Outcome:
-    factors = f"{subject} factors into polynomials with coefficients of one sign"
+    times = " (some after multiplication by a positive polynomial)" if table.multiplied else ""
+    factors = f"{subject} factors into polynomials with coefficients of one sign{times}"
     return Outcome(
         generators=tuple(table.generators(shifted=True)),
         verdict=f"{factors} in the positive quantities {{}}",
