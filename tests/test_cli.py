@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import dpverify as dv
-from dpverify import cli
+from dpverify import cli, mechanisms
 from dpverify.cli import common, exit_codes
 
 if TYPE_CHECKING:
@@ -182,6 +182,33 @@ class TestList:
             assert entry["parameters"]
             assert entry["description"]
             assert any(line.startswith(entry["mechanism"]) for line in text.splitlines())
+
+
+class TestDerive:
+    def test_the_outline_the_reasons_and_the_latex(self, dpverify) -> None:
+        outline, reasons, latex = (dpverify("derive", "laplace", *more).output for more in ((), ("--steps",), ("--latex",)))
+        assert "1. density" in outline
+        assert "Checked by" not in outline
+        assert "Checked by" in reasons
+        assert r"\begin{align*}" in latex
+
+    def test_the_data(self, dpverify) -> None:
+        data = json.loads(dpverify("derive", "laplace", "--output-format", "json").output)
+        assert data["mechanism"] == "laplace"
+        assert data["steps"]
+
+    def test_an_unknown_mechanism(self, dpverify) -> None:
+        outcome = dpverify("derive", "laplac")
+        assert outcome.code == 2
+        assert "'laplac' is not a mechanism" in outcome.errors
+
+    def test_a_mechanism_without_a_derivation_names_those_that_have_one(self, dpverify, monkeypatch) -> None:
+        by_name = mechanisms.by_name
+        monkeypatch.setattr(mechanisms, "by_name", lambda name: object if name == "laplace" else by_name(name))
+        outcome = dpverify("derive", "laplace")
+        assert outcome.code == 2
+        assert "laplace has no derivation; there is one for" in outcome.errors
+        assert "gaussian" in outcome.errors
 
 
 class TestOutput:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpverify.cli.common import publish, text
+from dpverify.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
@@ -22,12 +23,16 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Derive and print."""
-    from dpverify.mechanisms import by_name
+    from dpverify.mechanisms import by_name, names
     from dpverify.report import derivation as report
 
     mechanism = by_name(options.mechanism)
+    derive = getattr(mechanism, "derive", None)
+    if derive is None:
+        able = [name for name in names() if hasattr(by_name(name), "derive")]
+        raise InputError(f"{options.mechanism} has no derivation; there is one for {', '.join(able)}.")
     # A derivation is in symbols: any values of the parameters lead to it.
-    derivation = mechanism(**dict.fromkeys((parameter.name for parameter in mechanism.parameters), 1)).derive()
+    derivation = derive(mechanism(**dict.fromkeys((parameter.name for parameter in mechanism.parameters), 1)))
     if options.output_format == "json":
         publish(options, report.as_data(derivation))
     else:
