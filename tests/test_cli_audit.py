@@ -94,6 +94,12 @@ class TestEvidence:
         assert "nothing was sampled" in outcome.output
         assert json.loads(dpverify("recheck", str(saved), "--output-format", "json").output)["verdict"] == "refuted"
 
+    def test_recheck_reads_the_json_result_too(self, dpverify, mechanism, tmp_path: Path) -> None:
+        result = str(tmp_path / "result.json")
+        words = ("--epsilon", "0.8", "--inputs", "0", "1", *SURE, "--output-format", "json", "--output", result)
+        assert dpverify("audit", mechanism("coin", COIN), *words).code == 1
+        assert dpverify("recheck", result).code == 1
+
     def test_recheck_notices_changed_counts(self, dpverify, saved: Path) -> None:
         evidence = json.loads(saved.read_text())
         evidence["tests"][0]["hits"] -= 500
@@ -202,6 +208,10 @@ class TestMisuse:
         assert outcome.output.startswith("undecided: ")
         assert sum(json.loads(place.read_text())["drawn"]) > 0
         assert dpverify("recheck", str(place)).code == 3
+
+    def test_an_interruption_while_loading_has_nothing_to_hand_over(self, dpverify, mechanism) -> None:
+        outcome = dpverify("audit", mechanism("f", "raise KeyboardInterrupt\n"), *self.WORDS)
+        assert (outcome.code, outcome.output, outcome.errors) == (130, "", "dpverify: interrupted.\n")
 
     def test_what_a_mechanism_prints_does_not_mix_with_the_result(self, dpverify, mechanism) -> None:
         target = mechanism(

@@ -124,6 +124,13 @@ def test_a_syntax_error_names_file_and_line(write) -> None:
     assert "broken_syntax" not in sys.modules
 
 
+@pytest.mark.parametrize("content", [b"x = '\xff'\n", b"x = 1\x00\n"])
+def test_a_file_that_is_no_text_is_a_syntax_error(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "no_text.py").write_bytes(content)
+    with pytest.raises(InputError, match=r"no_text\.py, line \d+: syntax error"):
+        load_target(f"{tmp_path / 'no_text.py'}:f")
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -18,7 +18,9 @@ EXAMPLE = "dpverify recheck examples/leaky_count_evidence.json"
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """The evidence file."""
-    parser.add_argument("evidence", metavar="EVIDENCE.json", help="a file that `dpverify audit --evidence` wrote")
+    parser.add_argument(
+        "evidence", metavar="EVIDENCE.json", help="what `dpverify audit` wrote to --evidence, or with --output-format json"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -37,10 +39,12 @@ def run(options: argparse.Namespace) -> int:
 def _read(path: str) -> Any:
     try:
         with open(path, encoding="utf-8") as stream:
-            return json.load(stream)
+            found = json.load(stream)
     except OSError as error:
         raise InputError(
             f"{path}: this file cannot be read ({error.strerror}); name a file that audit --evidence wrote."
         ) from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: this file is no JSON ({error}); name a file that audit --evidence wrote.") from error
+    # The JSON result of an audit holds its evidence; whoever saved that one has what is needed.
+    return found["evidence"] if isinstance(found, dict) and "schema" not in found and "evidence" in found else found

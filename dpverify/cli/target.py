@@ -115,9 +115,8 @@ def _is_free(name: str) -> bool:
 
 def _failed_import(place: str, words: str, error: BaseException) -> InputError:
     if isinstance(error, SyntaxError):
-        return InputError(
-            f"{words}: {error.filename}, line {error.lineno}: syntax error: {error.msg}. Correct the file and try again."
-        )
+        where = f"{error.filename or place}, line {error.lineno or 1}"
+        return InputError(f"{words}: {where}: syntax error: {error.msg}. Correct the file and try again.")
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
     remedy = (
