@@ -26,14 +26,26 @@ class Text:
     def at_least(self, rank: int) -> str:
         return self.text if self.rank >= rank else f"({self.text})"
 
+    @property
+    def is_signed(self) -> bool:
+        """Whether the text starts with a minus sign."""
+        return self.text.startswith("-")
+
+    def _factor(self, operator: str, right: str) -> Text:
+        """This times or over `right`; -a/b needs no brackets, but counts as a sum to what surrounds it."""
+        if self.negated is not None:
+            return Text(f"{self.text}{operator}{right}", _SUM)
+        return Text(f"{self.at_least(_PRODUCT)}{operator}{right}", _PRODUCT)
+
     def __add__(self, other: Text | int) -> Text:
-        return Text(f"{self.at_least(_SUM)} + {_text(other).at_least(_SUM)}", _SUM)
+        right = _text(other)
+        return Text(f"{self.text} + {right.at_least(_PRODUCT if right.is_signed else _SUM)}", _SUM)
 
     def __radd__(self, other: int) -> Text:
         return _text(other) + self
 
     def __sub__(self, other: Text | int) -> Text:
-        return Text(f"{self.at_least(_SUM)} - {_text(other).at_least(_PRODUCT)}", _SUM)
+        return Text(f"{self.text} - {_text(other).at_least(_PRODUCT)}", _SUM)
 
     def __rsub__(self, other: int) -> Text:
         return _text(other) - self
@@ -41,13 +53,13 @@ class Text:
     def __mul__(self, other: Text | int) -> Text:
         if self.text == "1":
             return _text(other)
-        return Text(f"{self.at_least(_PRODUCT)}*{_text(other).at_least(_PRODUCT)}", _PRODUCT)
+        return self._factor("*", _text(other).at_least(_PRODUCT))
 
     def __rmul__(self, other: int) -> Text:
         return _text(other) * self
 
     def __truediv__(self, other: Text | int) -> Text:
-        return Text(f"{self.at_least(_PRODUCT)}/{_text(other).at_least(_POWER)}", _PRODUCT)
+        return self._factor("/", _text(other).at_least(_POWER))
 
     def __rtruediv__(self, other: int) -> Text:
         return _text(other) / self

@@ -30,6 +30,9 @@ class Gaussian(AdditiveNoise):
     def threshold(self, m: Arithmetic, eps: Value, d: Value) -> Value:
         return d / 2 + eps / d
 
+    def profile(self, m: Arithmetic, eps: Value, d: Value) -> Value:
+        return m.normal_cdf(d / 2 - eps / d) - m.exp(eps) * m.normal_cdf(-d / 2 - eps / d)
+
     def absolute_moment(self, m: Arithmetic, order: int) -> Value:
         if order % 2 == 0:
             return m.rational(math.prod(range(1, order, 2)))
