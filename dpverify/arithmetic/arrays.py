@@ -55,5 +55,26 @@ class ArrayArithmetic:
     def zeta(self, x: Array) -> Any:
         return special.zeta(x)
 
+    def power(self, x: Array, y: Array) -> Any:
+        return np.power(x, y)
+
+    def atan(self, x: Array) -> Array:
+        return np.arctan(x)
+
+    def gamma(self, x: Array) -> Any:
+        return special.gamma(x)
+
+    def gamma_upper(self, a: Array, x: Array) -> Any:
+        return special.gammaincc(a, x)
+
+    def gamma_lower(self, a: Array, x: Array) -> Any:
+        return special.gammainc(a, x)
+
+    def student_cdf(self, nu: Array, x: Array) -> Any:
+        return special.stdtr(nu, x)
+
+    def hurwitz_zeta(self, s: Array, a: Array) -> Any:
+        return special.zeta(s, a)
+
 
 ARRAYS = ArrayArithmetic()

@@ -54,8 +54,67 @@ class BallArithmetic:
     def zeta(self, x: arb) -> arb:
         return x.zeta()
 
+    def power(self, x: arb, y: arb) -> arb:
+        return x**y
+
+    def atan(self, x: arb) -> arb:
+        return x.atan()
+
+    def gamma(self, x: arb) -> arb:
+        return x.gamma()
+
+    def gamma_upper(self, a: arb, x: arb) -> arb:
+        middle = x.mid()
+        return middle.gamma_upper(a, True) + _gamma_spread(a, x)
+
+    def gamma_lower(self, a: arb, x: arb) -> arb:
+        middle = x.mid()
+        return middle.gamma_lower(a, True) + _gamma_spread(a, x)
+
+    def student_cdf(self, nu: arb, x: arb) -> arb:
+        middle = x.mid()
+        lower_tail = _student_tail(nu, middle)
+        value = 1 - lower_tail if middle > 0 else lower_tail
+        return value + _student_spread(nu, x)
+
+    def hurwitz_zeta(self, s: arb, a: arb) -> arb:
+        return s.zeta(a)
+
 
 _HALF = fmpq(1, 2)
 _FAR = 4096
+
+
+# Arb bounds what the radius of an argument does to these functions crudely, far in a tail hopelessly. They are evaluated at
+# the exact midpoint instead; by the mean value theorem the rest is at most the radius times the largest derivative.
+
+
+def _gamma_spread(a: arb, x: arb) -> arb:
+    """A ball that holds Q(a, y) - Q(a, mid x) for every y in x."""
+    radius = x.rad()
+    if radius == 0:
+        return radius
+    steepest = abs(x ** (a - 1) * (-x).exp()).upper() * a.rgamma().upper()
+    return arb(0, (radius * steepest).upper())
+
+
+def _student_tail(nu: arb, x: arb) -> arb:
+    """P(T < -|x|) for an exact x."""
+    square = x * x
+    if square > nu:
+        return (nu / (nu + square)).beta_lower(nu / 2, arb(_HALF), True) / 2
+    # Near the middle the same function is one minus a small one, which converges quicker.
+    return (1 - (square / (nu + square)).beta_lower(arb(_HALF), nu / 2, True)) / 2
+
+
+def _student_spread(nu: arb, x: arb) -> arb:
+    """A ball that holds F(y) - F(mid x) for every y in x."""
+    radius = x.rad()
+    if radius == 0:
+        return radius
+    nearest = abs(x).lower()
+    constant = ((nu + 1) / 2).gamma() * (nu / 2).rgamma() / (nu * arb.pi()).sqrt()
+    steepest = (constant * (1 + nearest * nearest / nu) ** (-(nu + 1) / 2)).upper()
+    return arb(0, (radius * steepest).upper())
 
 BALLS = BallArithmetic()

@@ -51,3 +51,24 @@ class Arithmetic(Protocol):
 
     def zeta(self, x: Value) -> Value:
         """Riemann's zeta function."""
+
+    def power(self, x: Value, y: Value) -> Value:
+        """x^y for a real exponent y and x >= 0."""
+
+    def atan(self, x: Value) -> Value: ...
+
+    def gamma(self, x: Value) -> Value:
+        """Euler's gamma function, x > 0."""
+
+    def gamma_upper(self, a: Value, x: Value) -> Value:
+        """Q(a, x) = Gamma(a, x)/Gamma(a), a > 0, x >= 0; accurate in relative terms for large x."""
+
+    def gamma_lower(self, a: Value, x: Value) -> Value:
+        """P(a, x) = 1 - Q(a, x), a > 0, x >= 0; accurate in relative terms for small x."""
+
+    def student_cdf(self, nu: Value, x: Value) -> Value:
+        """The probability that Student's t with nu degrees of freedom is at most x; accurate in relative terms in the
+        lower tail."""
+
+    def hurwitz_zeta(self, s: Value, a: Value) -> Value:
+        """The sum of (a + n)^-s over n >= 0, for s > 1 and a > 0."""

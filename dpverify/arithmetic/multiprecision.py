@@ -54,3 +54,29 @@ class MultiprecisionArithmetic:
 
     def zeta(self, x: mpf) -> mpf:
         return self.context.zeta(x)
+
+    def power(self, x: mpf, y: mpf) -> mpf:
+        return self.context.power(x, y)
+
+    def atan(self, x: mpf) -> mpf:
+        return self.context.atan(x)
+
+    def gamma(self, x: mpf) -> mpf:
+        return self.context.gamma(x)
+
+    def gamma_upper(self, a: mpf, x: mpf) -> mpf:
+        return self.context.gammainc(a, x, regularized=True)
+
+    def gamma_lower(self, a: mpf, x: mpf) -> mpf:
+        return self.context.gammainc(a, 0, x, regularized=True)
+
+    def student_cdf(self, nu: mpf, x: mpf) -> mpf:
+        square = x * x
+        if square > nu:
+            tail = self.context.betainc(nu / 2, self.rational(1, 2), 0, nu / (nu + square), regularized=True) / 2
+        else:
+            tail = (1 - self.context.betainc(self.rational(1, 2), nu / 2, 0, square / (nu + square), regularized=True)) / 2
+        return 1 - tail if x > 0 else tail
+
+    def hurwitz_zeta(self, s: mpf, a: mpf) -> mpf:
+        return self.context.zeta(s, a)

@@ -50,5 +50,28 @@ class SymbolicArithmetic:
     def zeta(self, x: sympy.Expr) -> sympy.Expr:
         return sympy.zeta(x)
 
+    def power(self, x: sympy.Expr, y: sympy.Expr) -> sympy.Expr:
+        return x**y
+
+    def atan(self, x: sympy.Expr) -> sympy.Expr:
+        return sympy.atan(x)
+
+    def gamma(self, x: sympy.Expr) -> sympy.Expr:
+        return sympy.gamma(x)
+
+    def gamma_upper(self, a: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+        return sympy.uppergamma(a, x) / sympy.gamma(a)
+
+    def gamma_lower(self, a: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+        return sympy.lowergamma(a, x) / sympy.gamma(a)
+
+    def student_cdf(self, nu: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+        half = sympy.Rational(1, 2)
+        constant = sympy.gamma((nu + 1) / 2) / (sympy.sqrt(nu * sympy.pi) * sympy.gamma(nu / 2))
+        return half + constant * x * sympy.hyper((half, (nu + 1) / 2), (half * 3,), -x * x / nu)
+
+    def hurwitz_zeta(self, s: sympy.Expr, a: sympy.Expr) -> sympy.Expr:
+        return sympy.zeta(s, a)
+
 
 SYMBOLS = SymbolicArithmetic()

@@ -120,5 +120,26 @@ class TextArithmetic:
     def zeta(self, x: Text) -> Text:
         return Text(f"zeta({x})")
 
+    def power(self, x: Text, y: Text) -> Text:
+        return x**y
+
+    def atan(self, x: Text) -> Text:
+        return Text(f"atan({x})")
+
+    def gamma(self, x: Text) -> Text:
+        return Text(f"Gamma({x})")
+
+    def gamma_upper(self, a: Text, x: Text) -> Text:
+        return Text(f"Q({a}, {x})")
+
+    def gamma_lower(self, a: Text, x: Text) -> Text:
+        return Text(f"P({a}, {x})")
+
+    def student_cdf(self, nu: Text, x: Text) -> Text:
+        return Text(f"T({nu}, {x})")
+
+    def hurwitz_zeta(self, s: Text, a: Text) -> Text:
+        return Text(f"zeta({s}, {a})")
+
 
 TEXT = TextArithmetic()

@@ -29,7 +29,17 @@ FUNCTIONS = {
     "sign": (-10, 10),
     "normal_cdf": (-20, 20),
     "zeta": (1, 30),
+    "atan": (-20, 20),
+    "gamma": (0, 20),
 }
+WITH_PARAMETER = {
+    "power": ((0, 100), (-10, 10)),
+    "gamma_upper": ((0, 50), (0, 60)),
+    "gamma_lower": ((0, 50), (0, 60)),
+    "student_cdf": ((0, 40), (-30, 30)),
+    "hurwitz_zeta": ((1, 20), (0, 20)),
+}
+"""Functions of two arguments."""
 
 
 def applied(m: Arithmetic, name: str, x: fmpq) -> Value:
@@ -53,9 +63,44 @@ def test_balls_contain_what_mpmath_and_sympy_say_and_arrays_are_near(name: str, 
     assert np.allclose(array, float(ball), rtol=1e-9, atol=1e-300)
 
 
+@pytest.mark.parametrize("name", WITH_PARAMETER)
+@given(data=st.data())
+def test_the_same_for_functions_of_two_arguments(name: str, data: st.DataObject) -> None:
+    drawn = [
+        data.draw(st.fractions(low, high, max_denominator=50).filter(lambda value, ends=(low, high): value not in ends))
+        for low, high in WITH_PARAMETER[name]
+    ]
+    exact = [fmpq(x.numerator, x.denominator) for x in drawn]
+
+    def value(m: Arithmetic) -> Value:
+        return getattr(m, name)(*(m.exact(x) for x in exact))
+
+    with working_precision(160):
+        ball = value(BALLS)
+        assert ball.rel_accuracy_bits() > 20
+        widened = ball + arb(0, abs(ball) * arb(2) ** -90)
+        second = value(MultiprecisionArithmetic(60))
+        assert widened.contains(arb(mpmath.nstr(second, 50))), (drawn, ball, second)
+        if name != "student_cdf" or exact[1] * exact[1] < exact[0]:  # elsewhere SymPy's hypergeometric series is slow
+            assert widened.contains(arb(str(sympy.N(value(SYMBOLS), 50))))
+        # An argument with a radius: the ball still holds the value, and is not much wider than it must be.
+        blurred = [BALLS.exact(x) for x in exact]
+        blurred[1] += arb(0, abs(blurred[1]) * arb(2) ** -100)
+        assert getattr(BALLS, name)(*blurred).contains(ball.mid())
+    assert np.allclose(value(ARRAYS), float(ball), rtol=1e-8, atol=1e-300)
+
+
+def test_inexact_arguments_keep_their_accuracy_far_in_the_tails() -> None:
+    with working_precision(200):
+        third, far = arb(1) / 3, arb(10) ** 6 / 7
+        assert BALLS.gamma_upper(third, far).rel_accuracy_bits() > 150
+        assert BALLS.gamma_lower(third, far**-9).rel_accuracy_bits() > 150
+        assert BALLS.student_cdf(third, -far).rel_accuracy_bits() > 150
+
+
 @pytest.mark.parametrize("m", [BALLS, SYMBOLS, MultiprecisionArithmetic(30), ARRAYS, TEXT], ids=lambda m: m.name)
 def test_every_arithmetic_offers_the_whole_interface(m: Arithmetic) -> None:
-    for name in ["exact", "rational", "pi", *FUNCTIONS]:
+    for name in ["exact", "rational", "pi", *FUNCTIONS, *WITH_PARAMETER]:
         assert callable(getattr(m, name))
     assert str(m.pi()).startswith(("3.14", "[3.14", "pi"))
     if m is not TEXT:
