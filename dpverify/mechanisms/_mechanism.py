@@ -19,6 +19,8 @@ from dpverify.mechanisms._parameters import Parameter, as_given, checked_delta, 
 
 if TYPE_CHECKING:
     from dpverify.arithmetic.enclosure import Enclosure
+    from dpverify.notions.pair import DominatingPair
+    from dpverify.samplers.sampler import Sampler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +61,7 @@ class Mechanism:
     """The name of the parameter that is solved for; more of it is more private."""
 
     __slots__ = ("exact_parameters", "exact_sensitivity")
-    exact_parameters: dict[str, fmpq]
+    exact_parameters: dict[str, Any]
     exact_sensitivity: fmpq
 
     # What a family states.
@@ -73,6 +75,25 @@ class Mechanism:
     def expression(cls, solved: str) -> str:
         """The formula for "epsilon", "delta" or the scale as text that needs no SymPy."""
         raise NotImplementedError
+
+    def dominating_pairs(self) -> tuple[DominatingPair, ...]:
+        """The pairs of output laws from which every notion is computed: the mechanism is no worse than their supremum."""
+        raise NotImplementedError
+
+    def sampler(self) -> Sampler:
+        """The mechanism as code: f(data, rng, size) returns `size` independent releases of the true answer `data`.
+
+        `.exactness` says whether it follows the law to the last bit. It can be handed to `audit` as it is.
+        """
+        raise NotImplementedError
+
+    def neighbours(self) -> tuple[Any, Any]:
+        """Two true answers of neighbouring datasets, as far apart as the sensitivity lets them be: data for `sampler`."""
+        return 0, self.sensitivity
+
+    def _checked_sensitivity(self, value: Number) -> fmpq:
+        """`value` as an exact sensitivity of this mechanism, or an InputError."""
+        return checked_sensitivity(value)
 
     def _refuse_impossible_bound(self, eps: fmpq, delta: fmpq) -> None:
         """Raise ImpossibleRequest where no scale gives (eps, delta)."""
@@ -91,7 +112,7 @@ class Mechanism:
     def __init__(self, *values: Number, sensitivity: Number = 1, **named: Number) -> None:
         exact = _assigned(type(self), values, named)
         object.__setattr__(self, "exact_parameters", exact)
-        object.__setattr__(self, "exact_sensitivity", checked_sensitivity(sensitivity))
+        object.__setattr__(self, "exact_sensitivity", self._checked_sensitivity(sensitivity))
 
     @property
     def sensitivity(self) -> Any:
@@ -107,7 +128,7 @@ class Mechanism:
         return self.exact_parameters == other.exact_parameters and self.exact_sensitivity == other.exact_sensitivity
 
     def __hash__(self) -> int:
-        key = tuple((name, int(q.p), int(q.q)) for name, q in sorted(self.exact_parameters.items()))
+        key = tuple((name, str(value)) for name, value in sorted(self.exact_parameters.items()))
         return hash((type(self), key, int(self.exact_sensitivity.p), int(self.exact_sensitivity.q)))
 
     def __repr__(self) -> str:
@@ -152,8 +173,9 @@ class Mechanism:
         """
         if cls.scale_name in shape:
             raise InputError(f"{cls.scale_name} is what bound solves for; leave it out, or ask for delta or epsilon instead.")
-        eps, exact_delta, exact_sensitivity = checked_epsilon(epsilon), checked_delta(delta), checked_sensitivity(sensitivity)
+        eps, exact_delta = checked_epsilon(epsilon), checked_delta(delta)
         member = _unit(cls, shape)
+        exact_sensitivity = member._checked_sensitivity(sensitivity)
         member._refuse_impossible_bound(eps, exact_delta)
         return cls._engine(arithmetic).scale(member, eps, exact_delta, exact_sensitivity, check_digits(digits))
 
@@ -203,16 +225,20 @@ def unknown_arithmetic(arithmetic: str) -> InputError:
 
 
 def _unit(cls: type[Mechanism], shape: dict[str, Any]) -> Mechanism:
-    """The family member with scale 1 and sensitivity 1: formulas and shape, no width."""
+    """The family member whose scale is the unit and whose sensitivity is 1: formulas and shape, no width."""
     try:
         return _cached_unit(cls, **shape)  # type: ignore[arg-type]  # a class is hashable whatever its instances are
     except TypeError:  # a shape that is no number may be unhashable; the constructor says what is wrong with it
-        return cls(**{cls.scale_name: 1, **shape})
+        return cls(**{cls.scale_name: _scale_unit(cls), **shape})
 
 
 @lru_cache(maxsize=1024, typed=True)
 def _cached_unit(cls: type[Mechanism], **shape: Any) -> Mechanism:
-    return cls(**{cls.scale_name: 1, **shape})
+    return cls(**{cls.scale_name: _scale_unit(cls), **shape})
+
+
+def _scale_unit(cls: type[Mechanism]) -> Any:
+    return next(parameter.unit for parameter in cls.parameters if parameter.is_scale)
 
 
 def _one_unknown(missing: list[str], scale: str) -> str:
@@ -222,7 +248,7 @@ def _one_unknown(missing: list[str], scale: str) -> str:
     return f"{' and '.join(missing)} are missing: give all but one of epsilon, delta and {scale}{hint}."
 
 
-def _assigned(cls: type[Mechanism], values: tuple[Number, ...], named: dict[str, Number]) -> dict[str, fmpq]:
+def _assigned(cls: type[Mechanism], values: tuple[Number, ...], named: dict[str, Number]) -> dict[str, Any]:
     """Match what was handed to the constructor with the declared parameters, in the order of declaration."""
     names = [parameter.name for parameter in cls.parameters]
     call = f"{cls.__name__}({', '.join(names)}, sensitivity=1)"

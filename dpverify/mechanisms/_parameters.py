@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flint import fmpq
 
 from dpverify.arithmetic.exact import Number, float_above, is_double, to_exact
 from dpverify.errors import ImpossibleRequest, InputError
-
-if TYPE_CHECKING:
-    from fractions import Fraction
 
 
 class Parameter:
@@ -18,6 +15,8 @@ class Parameter:
     the Fraction where no double is that number."""
 
     __slots__ = ("is_scale", "meaning", "name", "symbol", "typical")
+    unit: Any = fmpq(1)
+    """A value that it may always have. A member with this scale stands for the family where the scale is not known."""
 
     def __init__(self, symbol: str, *, meaning: str, typical: tuple[str, str], is_scale: bool) -> None:
         self.symbol = symbol
@@ -35,7 +34,7 @@ class Parameter:
     def __set__(self, instance: Any, value: Any) -> None:
         raise AttributeError(f"{type(instance).__name__} is immutable; make a new one with {self.name}={value!r}.")
 
-    def checked(self, value: Number) -> fmpq:
+    def checked(self, value: Number) -> Any:
         """`value` as an exact positive rational."""
         return positive(value, self.name, "a noise with no width protects nothing" if self.is_scale else "it must be positive")
 
@@ -47,8 +46,43 @@ def scale_parameter(
     return Parameter(symbol, meaning=meaning, typical=typical, is_scale=True)
 
 
-def as_given(value: fmpq) -> float | Fraction:
-    """A double where one is exactly this number, else a Fraction."""
+class WholeParameter(Parameter):
+    """A shape parameter that counts something."""
+
+    __slots__ = ("least",)
+
+    def __init__(self, symbol: str, *, meaning: str, typical: tuple[str, str], least: int) -> None:
+        super().__init__(symbol, meaning=meaning, typical=typical, is_scale=False)
+        self.least = least
+
+    def checked(self, value: Number) -> fmpq:
+        """`value` as a whole number that is not below the least."""
+        number = to_exact(value, self.name)
+        if number.q != 1 or number < self.least:
+            raise InputError(f"{self.name} = {value}: it must be a whole number; give {self.least} or more.")
+        return number
+
+
+class ChoiceParameter(Parameter):
+    """A shape parameter that is one of a few words."""
+
+    __slots__ = ("choices",)
+
+    def __init__(self, symbol: str, *, meaning: str, choices: tuple[str, ...]) -> None:
+        super().__init__(symbol, meaning=f"{meaning}: {', '.join(choices)}", typical=(choices[0], choices[-1]), is_scale=False)
+        self.choices = choices
+
+    def checked(self, value: Number) -> str:
+        """`value` if it is one of the choices."""
+        if not isinstance(value, str) or value not in self.choices:
+            raise InputError(f"{self.name} = {value!r}: choose one of {', '.join(self.choices)}.")
+        return value
+
+
+def as_given(value: Any) -> Any:
+    """A number as a double where one is exactly it, else as a Fraction; a word as it is."""
+    if isinstance(value, str):
+        return value
     if is_double(value):
         return float_above(value)
     from fractions import Fraction
