@@ -24,6 +24,10 @@ class ImpossibleRequest(InputError):
     """The request is well formed, but no number can answer it (a Gaussian with delta = 0, say)."""
 
 
+class NotCovered(InputError):
+    """The question has an answer, and nothing here certifies it (yet); the message says what is missing."""
+
+
 class MissingDependency(DpverifyError, ImportError):
     """An optional package is needed and is not installed; the message carries the install line."""
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 from flint import fmpq
 
 from dpverify.arithmetic.enclosure import Enclosure
+from dpverify.arithmetic.exact import Number, to_exact
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.enclose.refine import check_digits
 from dpverify.errors import ImpossibleRequest, InputError
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dpverify.derive.steps import Derivation
-    from dpverify.mechanisms._pair import DominatingPair
+    from dpverify.mechanisms._pair import AdditivePair
+    from dpverify.notions.pair import DominatingPair
 
 
 class AdditiveNoise(Mechanism):
@@ -69,6 +71,47 @@ class AdditiveNoise(Mechanism):
     def absolute_moment(self, m: Arithmetic, order: int) -> Value:
         """E |X|^order, for a positive integer order."""
         raise NotImplementedError
+
+    # What a family may state beyond that; what it leaves out (None) is found by certified roots and integrals.
+
+    attains_loss_limit: ClassVar[bool] = False
+    """Whether the largest privacy loss is attained: psi' = loss_slope on the whole positive half line."""
+
+    zcdp_is_mean_loss: ClassVar[bool] = False
+    """Whether the log of the power moment is concave in (order - 1/2)^2. It is then at most its tangent, so that the
+    Renyi divergence of order alpha is at most alpha times the mean loss. A family that says so gives the proof."""
+
+    @property
+    def against_gaussian(self) -> str | None:
+        """How X compares with a Gaussian: "equal"; "heavier", where Phi^{-1}(F(x)) is concave on x > 0, so that the least
+        Gaussian trade-off function below meets the noise's own at the middle; "lighter", where it outgrows every line, so
+        that no Gaussian lies below. A family that says so gives the proof or its source."""
+        return None
+
+    def log_power_moment(self, m: Arithmetic, order: Value, d: Value) -> Value | None:
+        """log of the integral of f(x - d)^order f(x)^(1 - order)."""
+        return None
+
+    def mean_loss(self, m: Arithmetic, d: Value) -> Value | None:
+        """E L under the noise moved by d."""
+        return None
+
+    def loss_variance(self, m: Arithmetic, d: Value) -> Value | None:
+        """Var L under the noise moved by d."""
+        return None
+
+    @property
+    def tail_degree(self) -> fmpq | None:
+        """A k with x psi'(x) <= k (psi(x) - psi(0)) on x > 0. It bounds the tails of integrals where the loss is unbounded."""
+        return None
+
+    def score_variance(self, m: Arithmetic) -> Value | None:
+        """E psi'(X)^2, the variance of the score."""
+        return None
+
+    def upper_quantile(self, m: Arithmetic, tail: Value) -> Value | None:
+        """The x >= 0 with F(-x) = tail, for 0 < tail < 1/2."""
+        return None
 
     def shift_guess(self, eps: float, log_delta: float) -> float | None:
         """A double near `shift_for`; only speed depends on it."""
@@ -132,11 +175,14 @@ class AdditiveNoise(Mechanism):
 
         return _symbolic.derivation(self)
 
-    def dominating_pair(self) -> DominatingPair:
+    def dominating_pair(self) -> AdditivePair:
         """The pair (noise moved by the sensitivity, noise) whose hockey-stick divergence is delta(epsilon) everywhere."""
-        from dpverify.mechanisms._pair import DominatingPair
+        from dpverify.mechanisms._pair import AdditivePair
 
-        return DominatingPair(noise=self)
+        return AdditivePair(noise=self)
+
+    def dominating_pairs(self) -> tuple[DominatingPair, ...]:
+        return (self.dominating_pair(),)
 
     def profile_array(self, epsilons: ArrayLike) -> NDArray[np.float64]:
         """delta at each epsilon, in double precision (kind of exactness: *heuristic*), for plots and tables."""
@@ -158,8 +204,43 @@ class AdditiveNoise(Mechanism):
         """E Z^2 of the noise Z, which is its mean squared error."""
         return self.mean_absolute_moment(2, digits=digits)
 
+    def tail_probability(self, bound: Number, *, digits: int = 15) -> Enclosure:
+        """P(|Z| > bound) for the noise Z; `bound` >= 0, in units of the answer. Raises InputError."""
+        return _certified.tail_probability(self, _checked_bound(bound), check_digits(digits))
+
+    def tail_bound(self, probability: Number, *, digits: int = 15) -> Enclosure:
+        """The least bound with P(|Z| > bound) <= probability, in units of the answer, for 0 < probability <= 1.
+
+        Raises ImpossibleRequest at probability 0: the noise is unbounded.
+        """
+        return _certified.tail_bound(self, _checked_probability(probability), check_digits(digits))
+
+    def fisher_information(self, *, digits: int = 15) -> Enclosure:
+        """E psi'(X)^2 / scale^2: what one output tells of the true answer, in inverse squared units of it."""
+        return _certified.fisher_information(self, check_digits(digits))
+
+    def mean_squared_error(self, *, digits: int = 15) -> Enclosure:
+        """E Z^2 of the noise Z, in squared units of the answer."""
+        return self.variance(digits=digits)
+
 
 def _checked_order(order: int) -> int:
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
         raise InputError(f"order = {order!r}: a moment needs a whole number of at least 1.")
     return order
+
+
+def _checked_bound(value: Number) -> fmpq:
+    number = to_exact(value, "bound")
+    if number < 0:
+        raise InputError(f"bound = {value}: the size of a noise is never negative; give a number >= 0.")
+    return number
+
+
+def _checked_probability(value: Number) -> fmpq:
+    number = to_exact(value, "probability")
+    if number == 0:
+        raise ImpossibleRequest("probability = 0: the noise exceeds every bound sometimes; give a probability in (0, 1].")
+    if not 0 < number <= 1:
+        raise InputError(f"probability = {value}: give a number in (0, 1].")
+    return number

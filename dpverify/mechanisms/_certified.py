@@ -13,9 +13,11 @@ from flint import arb, fmpq
 
 from dpverify.arithmetic.balls import BALLS
 from dpverify.arithmetic.enclosure import Enclosure
+from dpverify.arithmetic.rationals import rational_value
 from dpverify.enclose.decide import is_above
 from dpverify.enclose.refine import enclose
 from dpverify.enclose.root import positive_root
+from dpverify.mechanisms import _integrals, _quantile
 
 if TYPE_CHECKING:
     from dpverify.mechanisms._additive import AdditiveNoise
@@ -80,6 +82,41 @@ def absolute_moment(noise: AdditiveNoise, order: int, digits: int) -> Enclosure:
         return noise.absolute_moment(BALLS, order) * arb(noise.exact_scale) ** order
 
     return enclose(value, digits, what=lambda: f"moment {order} of {noise!r}")
+
+
+def tail_probability(noise: AdditiveNoise, bound: fmpq, digits: int) -> Enclosure:
+    """P(|scale X| > bound)."""
+    if bound == 0:
+        return Enclosure(fmpq(1), digits=digits)
+
+    def value(bits: int) -> arb:
+        return 2 * noise.cdf(BALLS, -arb(bound / noise.exact_scale))
+
+    return enclose(value, digits, what=lambda: f"P(|noise| > {bound}) of {noise!r}", within=(0, 1))
+
+
+def tail_bound(noise: AdditiveNoise, probability: fmpq, digits: int) -> Enclosure:
+    """The least bound with P(|scale X| > bound) <= probability."""
+    if probability == 1:
+        return Enclosure(_ZERO, digits=digits)
+
+    def value(bits: int) -> arb:
+        return _quantile.upper(noise, probability / 2) * arb(noise.exact_scale)
+
+    return enclose(value, digits, what=lambda: f"the bound that the noise of {noise!r} exceeds at {probability}")
+
+
+def fisher_information(noise: AdditiveNoise, digits: int) -> Enclosure:
+    """E psi'(X)^2 / scale^2."""
+    exact = rational_value(noise.score_variance)
+    if exact is not None:
+        return Enclosure(exact / noise.exact_scale**2, digits=digits)
+
+    def value(bits: int) -> arb:
+        stated = noise.score_variance(BALLS)
+        return (_integrals.score_variance(noise) if stated is None else stated) / arb(noise.exact_scale) ** 2
+
+    return enclose(value, digits, what=lambda: f"the Fisher information of {noise!r}")
 
 
 def _shift(noise: AdditiveNoise, eps: fmpq, exact_delta: fmpq, bits: int) -> arb:

@@ -20,6 +20,11 @@ class Gaussian(AdditiveNoise):
     __slots__ = ()
     name = "gaussian"
     sigma = scale_parameter("sigma", meaning="standard deviation of the noise")
+    zcdp_is_mean_loss = True  # the log of the power moment is order (order - 1) d^2/2, linear in (order - 1/2)^2
+
+    @property
+    def against_gaussian(self) -> str:
+        return "equal"
 
     def log_density(self, m: Arithmetic, x: Value) -> Value:
         return -x * x / 2 - m.log(2 * m.pi()) / 2
@@ -44,3 +49,15 @@ class Gaussian(AdditiveNoise):
 
     def epsilon_guess(self, log_delta: float, d: float) -> float | None:
         return _mills.epsilon(log_delta, d)
+
+    def log_power_moment(self, m: Arithmetic, order: Value, d: Value) -> Value:
+        return order * (order - 1) * d * d / 2
+
+    def mean_loss(self, m: Arithmetic, d: Value) -> Value:
+        return d * d / 2
+
+    def loss_variance(self, m: Arithmetic, d: Value) -> Value:
+        return d * d
+
+    def score_variance(self, m: Arithmetic) -> Value:
+        return m.rational(1)

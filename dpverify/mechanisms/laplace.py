@@ -20,6 +20,15 @@ class Laplace(AdditiveNoise):
     name = "laplace"
     scale = scale_parameter()
     loss_slope = 1
+    attains_loss_limit = True
+    # With z = (order - 1/2) d the power moment is e^{-d/2} (cosh z + (d/2) sinh(z)/z), an entire function of z^2 of order
+    # 1/2 with negative zeros only, hence a product of factors 1 + z^2/c, c > 0: its log is concave in z^2.
+    zcdp_is_mean_loss = True
+
+    @property
+    def against_gaussian(self) -> str:
+        # On x > 0, 1 - F = f, so the slope of u(x) = Phi^{-1}(F(x)) is (1 - Phi(u))/phi(u), the Mills ratio: it falls.
+        return "heavier"
 
     def log_density(self, m: Arithmetic, x: Value) -> Value:
         return -m.abs(x) - m.log(m.rational(2))
@@ -41,3 +50,19 @@ class Laplace(AdditiveNoise):
 
     def absolute_moment(self, m: Arithmetic, order: int) -> Value:
         return m.rational(math.factorial(order))
+
+    def log_power_moment(self, m: Arithmetic, order: Value, d: Value) -> Value:
+        twice = 2 * order - 1
+        return (order - 1) * d + m.log1p((order - 1) * m.expm1(-twice * d) / twice)
+
+    def mean_loss(self, m: Arithmetic, d: Value) -> Value:
+        return d + m.expm1(-d)
+
+    def loss_variance(self, m: Arithmetic, d: Value) -> Value:
+        return 3 - (4 * d + 2) * m.exp(-d) - m.exp(-2 * d)
+
+    def score_variance(self, m: Arithmetic) -> Value:
+        return m.rational(1)
+
+    def upper_quantile(self, m: Arithmetic, tail: Value) -> Value:
+        return -m.log(2 * tail)

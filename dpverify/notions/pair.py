@@ -5,9 +5,15 @@ A mechanism hands out one or several; whatever is computed is the supremum over 
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterable
+from typing import Any, Protocol, TypeAlias
 
 from flint import arb, fmpq
+
+from dpverify.errors import InputError
+
+Ball: TypeAlias = "arb | fmpq"
+"""A ball that contains the value, or the exact value."""
 
 
 class DominatingPair(Protocol):
@@ -15,6 +21,17 @@ class DominatingPair(Protocol):
 
     Every method runs at the working precision in force and returns a ball that contains the value, or the exact value
     where it is rational. An infinite value is the ball `arb.pos_inf()`.
+
+    A pair that knows more may offer any of these too, and is then asked instead of searched:
+
+    - `is_symmetric`: True where (Q, P) answers every question as (P, Q) does;
+    - `log_power_moment(order)`: log of `power_moment`, which may lie beyond every exponent (None: not known);
+    - `loss_variance()`: the variance of L under P;
+    - `loss_quantile(tail)`: the least x with P(L > x) <= tail, for 0 < tail < 1;
+    - `trade_off(level)`: the least P(not S) over events S with Q(S) <= level, for 0 < level < 1;
+    - `loss_atoms()`: where L takes finitely many values, ((P(L = x), Q(L = x)), ...) in decreasing order of x;
+    - `zcdp_rho()`: the supremum of D_order(P || Q) / order over order > 1, where the family has a proof (None: not known);
+    - `gdp_mu()`: the least mu whose Gaussian trade-off function lies on or under this pair's (None: not known).
     """
 
     def hockey_stick(self, eps: fmpq) -> arb | fmpq:
@@ -34,3 +51,34 @@ class DominatingPair(Protocol):
 
     def reversed(self) -> DominatingPair:
         """The pair (Q, P)."""
+
+
+Source: TypeAlias = Any
+"""What a notion is asked about: a mechanism (anything with `dominating_pairs()`), one pair, or several."""
+
+
+def pairs_of(source: Source) -> tuple[DominatingPair, ...]:
+    """All pairs to take the supremum over, both orders included (one, where it says that it is symmetric)."""
+    offered = getattr(source, "dominating_pairs", None)
+    pairs: Iterable[Any] = offered() if offered is not None else source if isinstance(source, (list, tuple)) else (source,)
+    found: list[DominatingPair] = []
+    for pair in pairs:
+        if not hasattr(pair, "hockey_stick"):
+            raise InputError(f"{source!r} offers no dominating pair; give a mechanism of the catalogue or a pair.")
+        found.append(pair)
+        if not getattr(pair, "is_symmetric", False):
+            found.append(pair.reversed())
+    return tuple(found)
+
+
+def largest(values: Iterable[Ball]) -> Ball:
+    """The maximum of several values, exact where all of them are."""
+    listed = list(values)
+    exact = [value for value in listed if isinstance(value, fmpq)]
+    if len(exact) == len(listed):
+        return max(exact)
+    found = arb(max(exact)) if exact else arb.neg_inf()
+    for value in listed:
+        if not isinstance(value, fmpq):
+            found = found.max(value)
+    return found

@@ -255,7 +255,7 @@ def test_the_pair_has_the_loss_and_the_profile(family: Any, x: Fraction, shift: 
         point = arb(fmpq(x.numerator, x.denominator))
         loss = pair.log_density_p(BALLS, point) - pair.log_density_q(BALLS, point)
         assert loss.overlaps(pair.loss(BALLS, point))
-    assert pair.hockey_stick("0.7").overlaps(noise.delta("0.7"))
+        assert arb(pair.hockey_stick(fmpq(7, 10))).overlaps(between(noise.delta("0.7")))
 
 
 @each_family

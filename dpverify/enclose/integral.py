@@ -1,0 +1,36 @@
+"""Certified integrals of piecewise analytic functions over finite pieces.
+
+The pieces must not contain a kink in their interior; what is left out beyond the last end is the caller's to bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from flint import acb, arb, ctx
+
+from dpverify.arithmetic.complex_balls import ANALYTIC, PLAIN, ComplexBallArithmetic
+
+Integrand = Callable[[ComplexBallArithmetic, acb], acb]
+"""f(m, x). Where m is `ANALYTIC` it must answer with a value that is not finite unless f is analytic on x."""
+
+_NO_ABSOLUTE_GOAL = -(10**7)
+"""As a power of two. Integrals may be as small as they like: only the relative error counts."""
+
+
+def integral(integrand: Integrand, ends: Sequence[arb], *, within: arb | None = None) -> arb:
+    """The integral of a real function over [ends[0], ends[-1]], split at every end; a ball at the working precision.
+
+    Each piece is enclosed to about the working precision relative to its own size, or to a radius of about `within`.
+    """
+
+    def evaluate(x: acb, analytic: bool) -> acb:
+        return integrand(ANALYTIC if analytic else PLAIN, x)
+
+    goal = arb(2) ** -int(ctx.prec)
+    absolute = arb(2) ** _NO_ABSOLUTE_GOAL if within is None else within
+    total = arb(0)
+    for low, high in pairwise(ends):
+        total += acb.integral(evaluate, acb(low), acb(high), rel_tol=goal, abs_tol=absolute).real
+    return total

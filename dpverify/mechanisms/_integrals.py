@@ -1,0 +1,138 @@
+"""Expectations under additive noise that no family states in closed form: rigorous integrals with bounded tails.
+
+Everything is in units of the scale; y is the noise as P sees it, so that P has density f(y), Q has f(y + d) and the privacy
+loss is psi(y + d) - psi(y). The pieces break at the kinks y = 0 and y = -d. Beyond +-Y the tails are bounded by
+
+- the slope s of a loss that is bounded: |loss| <= d s, and P(|y| > Y) = 2 F(-Y);
+- the degree k of `tail_degree` otherwise. With h = psi - psi(0) it gives h(y + d) <= (1 + d/Y)^k h(y) on y >= Y, and
+  convexity gives h' >= h(Y)/Y there, so that the integral of e^{-h/2} beyond Y is at most 2 Y e^{-h(Y)/2} / h(Y).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from flint import acb, arb, ctx, fmpq
+
+from dpverify.arithmetic.balls import BALLS
+from dpverify.arithmetic.complex_balls import ComplexBallArithmetic
+from dpverify.arithmetic.derivatives import DerivativeArithmetic, Dual
+from dpverify.enclose.integral import Integrand, integral
+from dpverify.errors import NotCovered, PrecisionError
+
+if TYPE_CHECKING:
+    from dpverify.mechanisms._additive import AdditiveNoise
+
+_DOUBLINGS = 60
+_SLACK = 8
+"""Bits of the working precision that the tails may cost: a cdf is as a rule good to an absolute error only."""
+
+
+def power_moment(noise: AdditiveNoise, order: fmpq) -> arb:
+    """E_P e^{(order - 1) L}, for an order > 0."""
+
+    def integrand(m: ComplexBallArithmetic, y: acb) -> acb:
+        p, q = noise.log_density(m, y), noise.log_density(m, y + m.exact(noise.shift))
+        return m.exp(m.exact(order) * p + m.exact(1 - order) * q)
+
+    def tails(reach: arb) -> arb:
+        excess = abs(arb(order - 1))
+        d = arb(noise.shift)
+        if noise.loss_slope is not None:
+            return 2 * noise.cdf(BALLS, -reach) * BALLS.exp(excess * d * noise.loss_slope)
+        growth = excess * _growth(noise, reach)
+        if not growth < fmpq(1, 2):
+            return arb.pos_inf()
+        # Left of -Y the integrand is at most p + q; right of Y the exponent is at most -psi(0) - h/2.
+        return noise.cdf(BALLS, -reach) + noise.cdf(BALLS, d - reach) + _half_rate(noise, reach)
+
+    return _over_the_line(noise, integrand, tails, what=f"the Renyi divergence of order {order} of {noise!r}")
+
+
+def mean_loss(noise: AdditiveNoise) -> arb:
+    """E_P L."""
+    return _loss_moment(noise, 1)
+
+
+def loss_variance(noise: AdditiveNoise) -> arb:
+    """E_P L^2 - (E_P L)^2."""
+    return _loss_moment(noise, 2) - _loss_moment(noise, 1) ** 2
+
+
+def score_variance(noise: AdditiveNoise) -> arb:
+    """E psi'(X)^2. Both halves of the line give the same."""
+
+    def integrand(m: ComplexBallArithmetic, x: acb) -> acb:
+        log_density: Dual = noise.log_density(DerivativeArithmetic(m), Dual(x, acb(1)))
+        return 2 * log_density.slope**2 * m.exp(log_density.value)
+
+    def tails(reach: arb) -> arb:
+        if noise.loss_slope is not None:
+            return 2 * noise.cdf(BALLS, -reach) * noise.loss_slope**2
+        # psi' <= k h / x, and h^2 e^{-h} <= (16/e^2) e^{-h/2}.
+        rate = arb(_degree(noise)) / reach
+        return 2 * rate**2 * 16 * arb(-2).exp() * _half_rate(noise, reach)
+
+    return _over_the_line(noise, integrand, tails, what=f"the Fisher information of {noise!r}", half=True)
+
+
+def _loss_moment(noise: AdditiveNoise, power: int) -> arb:
+    """E_P L^power, for power 1 or 2."""
+
+    def integrand(m: ComplexBallArithmetic, y: acb) -> acb:
+        p, q = noise.log_density(m, y), noise.log_density(m, y + m.exact(noise.shift))
+        return m.exp(p) * (p - q) ** power
+
+    def tails(reach: arb) -> arb:
+        if noise.loss_slope is not None:
+            return 2 * noise.cdf(BALLS, -reach) * (arb(noise.shift) * noise.loss_slope) ** power
+        # |L| <= growth * h on the right and <= h on the left; h e^{-h} <= (2/e) e^{-h/2}, h^2 e^{-h} <= (16/e^2) e^{-h/2}.
+        peak = 2 * arb(-1).exp() if power == 1 else 16 * arb(-2).exp()
+        return (1 + _growth(noise, reach) ** power) * peak * _half_rate(noise, reach)
+
+    return _over_the_line(noise, integrand, tails, what=f"the mean privacy loss of {noise!r}")
+
+
+def _over_the_line(
+    noise: AdditiveNoise, integrand: Integrand, tails: Callable[[arb], arb], *, what: str, half: bool = False
+) -> arb:
+    """The integral of `integrand` over the line (or its right half). `tails(Y)` bounds what lies beyond +-Y, Y >= d + 1."""
+    d = arb(noise.shift)
+    reach = (d + 1).upper()
+    total = integral(integrand, [arb(0), reach] if half else [-reach, -d, arb(0), reach])
+    if not total.is_finite():
+        raise NotCovered(f"{what}: the density cannot be followed off the real line, so it is not integrated here.")
+    for _ in range(_DOUBLINGS):
+        rest = tails(reach)
+        goal = abs(total).upper() * arb(2) ** (_SLACK - int(ctx.prec))
+        if rest < goal:
+            return total + rest.upper() * arb(0, 1)
+        further = (2 * reach).upper()
+        total += integral(integrand, [reach, further], within=goal)
+        if not half:
+            total += integral(integrand, [-further, -reach], within=goal)
+        reach = further
+    raise PrecisionError(f"{what}: its tails do not vanish within reach; move the request away from the extreme.", reached=0)
+
+
+def _degree(noise: AdditiveNoise) -> fmpq:
+    degree = noise.tail_degree
+    if degree is None:
+        raise NotCovered(
+            f"{noise!r}: the privacy loss is unbounded and the family states no tail_degree, so the tails of the integral"
+            " are not bounded; no certified value is known here."
+        )
+    return degree
+
+
+def _growth(noise: AdditiveNoise, reach: arb) -> arb:
+    """(1 + d/Y)^k - 1, for which L <= growth * h right of Y."""
+    return (1 + arb(noise.shift) / reach) ** arb(_degree(noise)) - 1
+
+
+def _half_rate(noise: AdditiveNoise, reach: arb) -> arb:
+    """A bound on the integral of f(0) e^{-h/2} beyond Y."""
+    middle, end = noise.log_density(BALLS, arb(0)), noise.log_density(BALLS, reach)
+    height = middle - end
+    return BALLS.exp(middle - height / 2) * 2 * reach / height
