@@ -59,6 +59,12 @@ class ComplexBallArithmetic:
     def zeta(self, x: acb) -> acb:
         return x.zeta()
 
+    def power(self, x: acb, y: acb) -> acb:
+        return x.pow(y, analytic=self.analytic)
+
+    def gamma(self, x: acb) -> acb:
+        return x.gamma()
+
 
 def _nowhere() -> acb:
     return acb(arb.nan(), arb.nan())

@@ -10,7 +10,7 @@ from typing import Any
 
 from flint import fmpq
 
-from dpverify.arithmetic.interface import Arithmetic, Value
+from dpverify.arithmetic.interface import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Dual:
 
     def __pow__(self, power: Any) -> Dual:
         """A constant power."""
-        exponent = power.value if isinstance(power, Dual) else power
+        exponent = _constant(power) if isinstance(power, Dual) else power
         return Dual(self.value**exponent, exponent * self.value ** (exponent - 1) * self.slope)
 
 
@@ -58,12 +58,19 @@ def _dual(value: Any) -> Dual:
     return value if isinstance(value, Dual) else Dual(value, 0)
 
 
+def _constant(x: Dual) -> Value:
+    """The value of something that must not move."""
+    if not (isinstance(x.slope, int) and x.slope == 0):
+        raise NotImplementedError("no derivative is known in this argument")
+    return x.value
+
+
 class DerivativeArithmetic:
     """The functions of `base`, each with its derivative (chain rule)."""
 
     name = "derivative"
 
-    def __init__(self, base: Arithmetic) -> None:
+    def __init__(self, base: Any) -> None:
         self.base = base
 
     def exact(self, number: fmpq) -> Dual:
@@ -101,3 +108,12 @@ class DerivativeArithmetic:
     def normal_cdf(self, x: Dual) -> Dual:
         density = self.base.exp(-x.value * x.value / 2) / self.base.sqrt(2 * self.base.pi())
         return Dual(self.base.normal_cdf(x.value), density * x.slope)
+
+    def power(self, x: Dual, y: Dual) -> Dual:
+        """A constant power."""
+        exponent = _constant(y)
+        return Dual(self.base.power(x.value, exponent), exponent * self.base.power(x.value, exponent - 1) * x.slope)
+
+    def gamma(self, x: Dual) -> Dual:
+        """Of a constant."""
+        return Dual(self.base.gamma(_constant(x)), 0)

@@ -63,6 +63,16 @@ class Enclosure:
         """Whether the value is known exactly, as a rational."""
         return self._exact is not None
 
+    @classmethod
+    def infinity(cls, *, digits: int) -> Enclosure:
+        """+infinity, for a quantity of which no finite value is enough. It has no exact ends and no formula to refine."""
+        return cls(arb.pos_inf(), digits=digits)
+
+    @property
+    def is_infinite(self) -> bool:
+        """Whether the value is certainly +infinity."""
+        return self._exact is None and not self._low.is_finite()
+
     @property
     def lower(self) -> float:
         """A double that is <= the value: the largest one, unless the enclosure itself straddles a double."""
@@ -89,6 +99,8 @@ class Enclosure:
     def decimal(self, digits: int | None = None) -> str:
         """Decimal text with at most `digits` significant digits, each guaranteed (the last one to a unit)."""
         wanted = _positive(digits, self.digits)
+        if self.is_infinite:
+            return "inf"
         if self._exact is not None:
             return decimals.nearest(self._exact, wanted)
         return str(self._ball.str(wanted, radius=False))
@@ -97,6 +109,8 @@ class Enclosure:
         """(lower, upper) as decimal text with `digits` significant digits (default: three more than guaranteed),
         rounded outward."""
         wanted = _positive(digits, self.digits + 3)
+        if self.is_infinite:
+            return "inf", "inf"
         if self._exact is not None:
             return decimals.below(self._exact, wanted), decimals.above(self._exact, wanted)
         return (
@@ -120,6 +134,8 @@ class Enclosure:
         return (self._exact, self._exact) if self._exact is not None else (self._low, self._high)
 
     def _end(self, end: arb, *, upward: bool) -> fmpq:
+        if not end.is_finite():
+            raise InputError("the value is infinite, and no fraction holds it; read .upper, or ask .is_infinite first.")
         bound = fmpq(1, 10**-SMALLEST_EXACT_END)
         with working_precision(64):
             tiny = bool(abs(end) < arb(bound))
@@ -175,7 +191,7 @@ def arb_above(end: arb) -> float:
     """The least double that is >= the exact ball `end` (inf beyond the largest double)."""
     nearest = float(end)
     if math.isinf(nearest):
-        return math.inf if nearest > 0 else -math.nextafter(math.inf, 0)
+        return nearest if nearest > 0 or not end.is_finite() else -math.nextafter(math.inf, 0)
     while arb(nearest) < end:
         nearest = math.nextafter(nearest, math.inf)
     while arb(below := math.nextafter(nearest, -math.inf)) >= end:
@@ -188,7 +204,7 @@ def arb_below(end: arb) -> float:
     # Not -arb_above(-end): flint rounds even a negation to the working precision.
     nearest = float(end)
     if math.isinf(nearest):
-        return -math.inf if nearest < 0 else math.nextafter(math.inf, 0)
+        return nearest if nearest < 0 or not end.is_finite() else math.nextafter(math.inf, 0)
     while arb(nearest) > end:
         nearest = math.nextafter(nearest, -math.inf)
     while arb(above := math.nextafter(nearest, math.inf)) <= end:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Any
 
 from flint import acb, arb, ctx
 
-from dpverify.arithmetic.complex_balls import ANALYTIC, PLAIN, ComplexBallArithmetic
+from dpverify.arithmetic.complex_balls import ANALYTIC, PLAIN
 
-Integrand = Callable[[ComplexBallArithmetic, acb], acb]
-"""f(m, x). Where m is `ANALYTIC` it must answer with a value that is not finite unless f is analytic on x."""
+Integrand = Callable[[Any, acb], acb]
+"""f(m, x), m being complex balls. Where m is `ANALYTIC` it must answer with a value that is not finite unless f is analytic on x."""
 
 _NO_ABSOLUTE_GOAL = -(10**7)
 """As a power of two. Integrals may be as small as they like: only the relative error counts."""

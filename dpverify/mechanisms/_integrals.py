@@ -11,12 +11,11 @@ loss is psi(y + d) - psi(y). The pieces break at the kinks y = 0 and y = -d. Bey
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flint import acb, arb, ctx, fmpq
 
 from dpverify.arithmetic.balls import BALLS
-from dpverify.arithmetic.complex_balls import ComplexBallArithmetic
 from dpverify.arithmetic.derivatives import DerivativeArithmetic, Dual
 from dpverify.enclose.integral import Integrand, integral
 from dpverify.errors import NotCovered, PrecisionError
@@ -32,7 +31,7 @@ _SLACK = 8
 def power_moment(noise: AdditiveNoise, order: fmpq) -> arb:
     """E_P e^{(order - 1) L}, for an order > 0."""
 
-    def integrand(m: ComplexBallArithmetic, y: acb) -> acb:
+    def integrand(m: Any, y: acb) -> acb:
         p, q = noise.log_density(m, y), noise.log_density(m, y + m.exact(noise.shift))
         return m.exp(m.exact(order) * p + m.exact(1 - order) * q)
 
@@ -63,8 +62,9 @@ def loss_variance(noise: AdditiveNoise) -> arb:
 def score_variance(noise: AdditiveNoise) -> arb:
     """E psi'(X)^2. Both halves of the line give the same."""
 
-    def integrand(m: ComplexBallArithmetic, x: acb) -> acb:
-        log_density: Dual = noise.log_density(DerivativeArithmetic(m), Dual(x, acb(1)))
+    def integrand(m: Any, x: acb) -> acb:
+        derivative: Any = DerivativeArithmetic(m)
+        log_density: Dual = noise.log_density(derivative, Dual(x, acb(1)))
         return 2 * log_density.slope**2 * m.exp(log_density.value)
 
     def tails(reach: arb) -> arb:
@@ -80,7 +80,7 @@ def score_variance(noise: AdditiveNoise) -> arb:
 def _loss_moment(noise: AdditiveNoise, power: int) -> arb:
     """E_P L^power, for power 1 or 2."""
 
-    def integrand(m: ComplexBallArithmetic, y: acb) -> acb:
+    def integrand(m: Any, y: acb) -> acb:
         p, q = noise.log_density(m, y), noise.log_density(m, y + m.exact(noise.shift))
         return m.exp(p) * (p - q) ** power
 
