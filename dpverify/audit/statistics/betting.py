@@ -4,12 +4,12 @@ Under the claim each capital below is a non-negative supermartingale, so that it
 most alpha (Ville 1939): the claim may be refuted at the first moment it does, and looking often costs nothing.
 
 - *Pairs* y ~ M(D), y' ~ M(D'):  Z = 1[y in S] - e^epsilon 1[y' in S] - delta has mean <= 0 and is at least
-  -(e^epsilon + delta); the capital is an average of prod (1 + lambda Z) over lambda in [0, 1/(e^epsilon + delta)). It depends on
-  four counts.
+  -(e^epsilon + delta); the capital is an average of prod (1 + lambda Z) over lambda in [0, 1/(e^epsilon + delta)). It depends
+  on four counts.
 - *Random side*: a fair coin picks the input of each trial. Z = 1[D, S] - delta 1[D] - e^epsilon 1[D', S] has mean
   (P(S) - delta - e^epsilon Q(S))/2 <= 0, and the counts of both sides suffice.
-- *Random side, delta = 0*: given a hit the side is D with probability theta <= theta_0 = e^epsilon/(1 + e^epsilon). Betting on it
-  with theta uniform on [theta_0, 1] has the closed form
+- *Random side, delta = 0*: given a hit the side is D with probability theta <= theta_0 = e^epsilon/(1 + e^epsilon). Betting on
+  it with theta uniform on [theta_0, 1] has the closed form
 
       int (theta/theta_0)^x ((1-theta)/(1-theta_0))^y d theta / (1 - theta_0)
           = B(x+1, y+1) Pr(Bin(x+y+1, theta_0) <= x) / (theta_0^x (1-theta_0)^(y+1)).
@@ -33,13 +33,13 @@ from flint import arb
 from dpverify.arithmetic.enclosure import arb_above
 from dpverify.arithmetic.precision import working_precision
 from dpverify.audit.statistics import tails
-from dpverify.audit.statistics.counts import Counts
+from dpverify.audit.statistics.counts import Counts, check, whole
 from dpverify.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairCounts:
-    """Of paired draws y ~ M(D), y' ~ M(D'): how many had S for `both`, for the `first` (y) only, the `second` only, `neither`."""
+    """Of paired draws y ~ M(D), y' ~ M(D'): how many had S for `both`, the `first` (y) only, the `second` only, `neither`."""
 
     both: int
     first: int
@@ -47,8 +47,11 @@ class PairCounts:
     neither: int
 
     def __post_init__(self) -> None:
-        if min(self.both, self.first, self.second, self.neither) < 0:
-            raise InputError(f"{self}: counts are not negative.")
+        for name in ("both", "first", "second", "neither"):
+            count = whole(getattr(self, name), name)
+            if count < 0:
+                raise InputError(f"{name} = {count}: a count is not negative.")
+            object.__setattr__(self, name, count)
 
 
 def log_capital(pairs: PairCounts, *, epsilon: float, delta: float) -> float:
@@ -57,6 +60,7 @@ def log_capital(pairs: PairCounts, *, epsilon: float, delta: float) -> float:
     `epsilon` >= 0 in nats, `delta` in [0, 1]: doubles at least as large as the claim. At stopping time or fixed sample
     alike, the claim is refuted at level alpha where it is >= -log(alpha). -inf where every bet lost.
     """
+    check(delta=delta, epsilon=epsilon)
     with working_precision(_BITS):
         ratio, gift = arb(epsilon).exp(), arb(delta)
         outcomes = (
@@ -74,6 +78,7 @@ def side_log_capital(counts: Counts, *, epsilon: float, delta: float) -> float:
     The coin must be fresh for each trial, or the number on side D of each batch drawn as Binomial(batch, 1/2): then the
     capital may be looked at after every batch.
     """
+    check(delta=delta, epsilon=epsilon)
     if delta == 0:
         return _side_closed_form(counts.hits, counts.other_hits, epsilon)
     with working_precision(_BITS):
@@ -83,7 +88,7 @@ def side_log_capital(counts: Counts, *, epsilon: float, delta: float) -> float:
 
 
 def capital_epsilon_lower(pairs: PairCounts, *, delta: float, alpha: float) -> float:
-    """The least epsilon >= 0 whose capital is below 1/alpha, rounded down (to about 1e-9): a bound valid at all times at once."""
+    """The least epsilon >= 0 whose capital is below 1/alpha, rounded down by 1e-9 or so: valid at all times at once."""
     return _first_below(lambda epsilon: log_capital(pairs, epsilon=epsilon, delta=delta), alpha)
 
 
@@ -137,8 +142,7 @@ def _side_closed_form(hits: int, other_hits: int, epsilon: float) -> float:
 
 def _first_below(capital: Callable[[float], float], alpha: float) -> float:
     """`capital` falls: the last epsilon found whose capital, certified, is at least 1/alpha; 0.0 where 0 has less."""
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha = {alpha}: the probability of an error lies strictly between 0 and 1; 0.001 is usual.")
+    check(alpha=alpha)
     with working_precision(_BITS):
         needed = arb_above(-arb(alpha).log().lower())
     if capital(0.0) < needed:

@@ -15,6 +15,7 @@ from flint import arb
 from dpverify.arithmetic.enclosure import arb_above
 from dpverify.arithmetic.precision import working_precision
 from dpverify.audit.statistics import tails
+from dpverify.audit.statistics.counts import check, whole
 from dpverify.errors import InputError
 
 
@@ -26,7 +27,7 @@ def lower(successes: int, trials: int, alpha: float) -> float:
     the last place (more only where alpha is within .01 of one half and n is large).
     0.0 when k = 0. Raises InputError for counts or levels outside these domains.
     """
-    _check(successes, trials, alpha)
+    successes, trials = _checked(successes, trials, alpha)
     if successes == 0:
         return 0.0
     start, _ = _root(successes, trials, alpha)
@@ -41,7 +42,7 @@ def upper(successes: int, trials: int, alpha: float) -> float:
 
     `successes` = k, 0 <= k <= n = `trials`; 0 < alpha < 1. Guarantees and errors as for `lower`; 1.0 when k = n.
     """
-    _check(successes, trials, alpha)
+    successes, trials = _checked(successes, trials, alpha)
     if successes == trials:
         return 1.0
     _, start = _root(trials - successes, trials, alpha)
@@ -51,11 +52,12 @@ def upper(successes: int, trials: int, alpha: float) -> float:
         return min(1.0, arb_above((p - (1 - p) * step.expm1()).upper()))
 
 
-def _check(successes: int, trials: int, alpha: float) -> None:
+def _checked(successes: int, trials: int, alpha: float) -> tuple[int, int]:
+    successes, trials = whole(successes, "successes"), whole(trials, "trials")
     if not 0 <= successes <= trials:
         raise InputError(f"{successes} of {trials}: a count of successes lies between 0 and the number of trials.")
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha = {alpha}: the probability of an error lies strictly between 0 and 1; 0.001 is usual.")
+    check(alpha=alpha)
+    return successes, trials
 
 
 def _tangent_step(k: int, n: int, p: arb, q: arb, alpha: float) -> arb:
@@ -71,7 +73,7 @@ def _tangent_step(k: int, n: int, p: arb, q: arb, alpha: float) -> arb:
 
 
 def _bits_that_show(k: int, n: int) -> int:
-    """A relative error e of the tail moves the root by a part e/sqrt(k) at most: what is below a quarter of an ulp is left out."""
+    """A relative error e of the tail moves the root by a part e/sqrt(k): what is below a quarter of an ulp is left out."""
     return 56 - min(k, n - k + 1).bit_length() // 2
 
 

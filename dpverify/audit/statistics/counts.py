@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from operator import index
+from typing import Literal, SupportsIndex, TypeAlias
 
 from dpverify.errors import InputError
 
@@ -31,6 +33,26 @@ class Counts:
     other_draws: int
 
     def __post_init__(self) -> None:
+        for name in ("hits", "draws", "other_hits", "other_draws"):
+            object.__setattr__(self, name, whole(getattr(self, name), name))  # NumPy integers would overflow in silence
         for hits, draws in ((self.hits, self.draws), (self.other_hits, self.other_draws)):
             if not 0 <= hits <= draws:
-                raise InputError(f"{hits} hits of {draws} draws: hits are counted among the draws; check which number is which.")
+                raise InputError(f"{hits} hits of {draws} draws: hits are counted among the draws; look which number is which.")
+
+
+def whole(value: SupportsIndex, name: str) -> int:
+    """The value as a Python integer; InputError for anything else, floats included."""
+    try:
+        return index(value)
+    except TypeError:
+        raise InputError(f"{name} = {value!r}: a count is an integer.") from None
+
+
+def check(*, delta: float = 0.0, alpha: float = 0.5, epsilon: float = 0.0) -> None:
+    """Raises InputError unless 0 <= delta <= 1, 0 < alpha < 1 and 0 <= epsilon < inf."""
+    if not 0 <= delta <= 1:
+        raise InputError(f"delta = {delta}: it is a probability, between 0 and 1.")
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha = {alpha}: the probability of an error lies strictly between 0 and 1; 0.001 is usual.")
+    if not 0 <= epsilon < math.inf:
+        raise InputError(f"epsilon = {epsilon}: a finite number >= 0 is needed.")

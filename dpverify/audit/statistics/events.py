@@ -7,10 +7,8 @@ arithmetic. Nothing is computed here: each function checks its numbers and says 
 
 from __future__ import annotations
 
-import math
-
 from dpverify.audit.statistics.conditional import side_epsilon_lower, side_p_value, side_rejects
-from dpverify.audit.statistics.counts import Counts, Design
+from dpverify.audit.statistics.counts import Counts, Design, check
 from dpverify.audit.statistics.inversion import joint_delta_lower, joint_epsilon_lower, joint_p_value, joint_rejects
 from dpverify.audit.statistics.power import detectable_epsilon
 from dpverify.audit.statistics.ranking import approximate_epsilon_lower
@@ -74,16 +72,6 @@ def p_value(counts: Counts, *, epsilon: float, delta: float, design: Design = "r
     if _conditional(counts, delta, design):
         return side_p_value(counts.hits, counts.other_hits, epsilon)
     return joint_p_value(counts, epsilon=epsilon, delta=delta)
-
-
-def check(*, delta: float = 0.0, alpha: float = 0.5, epsilon: float = 0.0) -> None:
-    """Raises InputError unless 0 <= delta <= 1, 0 < alpha < 1 and 0 <= epsilon < inf."""
-    if not 0 <= delta <= 1:
-        raise InputError(f"delta = {delta}: it is a probability, between 0 and 1.")
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha = {alpha}: the probability of an error lies strictly between 0 and 1; 0.001 is usual.")
-    if not 0 <= epsilon < math.inf:
-        raise InputError(f"epsilon = {epsilon}: a finite number >= 0 is needed.")
 
 
 def _conditional(counts: Counts, delta: float, design: Design) -> bool:

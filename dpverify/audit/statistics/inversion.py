@@ -29,6 +29,9 @@ NUISANCE_SHARE = 1e-3
 _LEAST_Z = 0.05
 """Levels above 0.48 order as this z does."""
 
+_LEAST_LEVEL = 1e-270
+"""Doubles carry the sums of the joint test down to here; at smaller levels it rejects nothing."""
+
 
 def quantile(alpha: float) -> float:
     """The z of the ordering at level alpha."""
@@ -110,7 +113,7 @@ class _EpsilonTest:
 
     @staticmethod
     def of(counts: Counts, delta: float, alpha: float) -> _EpsilonTest | None:
-        if counts.hits == 0 or counts.other_draws == 0:
+        if counts.hits == 0 or counts.other_draws == 0 or delta >= 1 or alpha < _LEAST_LEVEL:
             return None
         z, shift = quantile(alpha), delta * counts.draws
         slope = ordering.slope_at(counts.hits, counts.other_hits, counts.other_draws, shift, z)
@@ -120,8 +123,11 @@ class _EpsilonTest:
         return _EpsilonTest(counts, delta, alpha, region, Nuisance.of(counts, NUISANCE_SHARE * alpha))
 
     def surplus(self, epsilon: float) -> float:
-        """log(sup F / (alpha - beta)): the test rejects where it is <= 0; rises with epsilon."""
-        edge = Edge(ratio=ratio_above(epsilon), delta=self.delta)
+        """`log_surplus` of the supremum; rises with epsilon."""
+        ratio = ratio_above(epsilon)
+        if math.isinf(ratio):
+            return math.inf
+        edge = Edge(ratio=ratio, delta=self.delta)
         return log_surplus(self.nuisance.supremum(self.region, edge, self.alpha), self.alpha)
 
     def steepness(self) -> float:
@@ -133,7 +139,7 @@ class _EpsilonTest:
 
 def joint_delta_lower(counts: Counts, *, epsilon: float, alpha: float) -> float:
     """The largest delta that the joint test rejects at this epsilon, to a part 1e-4 of the level; 0.0 where it rejects none."""
-    if counts.hits == 0 or counts.other_draws == 0:
+    if counts.hits == 0 or counts.other_draws == 0 or alpha < _LEAST_LEVEL:
         return 0.0
     z, ratio = quantile(alpha), ratio_above(epsilon)
     if math.isinf(ratio):
@@ -155,27 +161,26 @@ def joint_delta_lower(counts: Counts, *, epsilon: float, alpha: float) -> float:
 def joint_p_value(counts: Counts, *, epsilon: float, delta: float) -> float:
     """The least level at which the joint test, ordered by z at this claim, rejects; rounded up, and at most 1."""
     ratio = ratio_above(epsilon)
-    if counts.hits == 0 or counts.other_draws == 0 or math.isinf(ratio):
+    if counts.hits == 0 or counts.other_draws == 0 or delta >= 1 or math.isinf(ratio):
         return 1.0
     slope, shift = ratio * counts.draws / counts.other_draws, delta * counts.draws
     z = ordering.signed_root(counts.hits, counts.other_hits, counts.other_draws, slope, shift)
     if z <= _LEAST_Z:
         return 1.0
-    if math.isinf(z):  # hits where the claim allows none
-        return 0.0
     region, edge = RegionOfCounts(counts.draws, counts.other_draws, slope, shift, z), Edge(ratio=ratio, delta=delta)
-    level = max(1.5 * NormalDist().cdf(-z), 1e-280)
+    level = max(1.5 * NormalDist().cdf(-z), _LEAST_LEVEL)
     for _ in range(12):
         found = Nuisance.of(counts, NUISANCE_SHARE * level).supremum(region, edge, level) / (1 - NUISANCE_SHARE)
         if found >= level:  # the set at level `found` lies inside the one that was searched
             return min(1.0, math.nextafter(found, math.inf))
         if found >= level * 0.9995:
             break
-        level = max(found * 1.0002, 1e-280)
+        level = max(found * 1.0002, _LEAST_LEVEL)
     return level
 
 
 def log_surplus(found: float, alpha: float) -> float:
+    """log(found / (alpha - beta)): the test rejects where it is <= 0."""
     return math.log(found / (alpha * (1 - NUISANCE_SHARE))) if found > 0 else -math.inf
 
 

@@ -32,7 +32,6 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from dpverify.arithmetic.enclosure import arb_above
 from dpverify.arithmetic.precision import working_precision
 from dpverify.audit.statistics import tails
 from dpverify.audit.statistics.ordering import Floats, Integers
@@ -58,11 +57,10 @@ class Region:
 
 
 def windows(trials: int, p: float, small: float) -> tuple[int, int]:
-    """An interval of counts outside which Bin(trials, p) has about the mass `small` or less (what it has is bounded elsewhere)."""
+    """Counts outside which Bin(trials, p) has about the mass `small` or less. A guess: what it has is bounded elsewhere."""
     w = math.sqrt(-2 * math.log(small))
-    spread = w * math.sqrt(trials * p * (1 - p))
-    low = math.floor(trials * p - spread - w * w / 3)
-    high = math.ceil(trials * p + spread + w * w / 3 + 1)
+    spread = w * math.sqrt(trials * p * (1 - p)) + w * w / 3
+    low, high = math.floor(trials * p - spread), math.ceil(trials * p + spread + 1)
     return max(0, min(low, trials)), max(0, min(high, trials))
 
 
@@ -77,24 +75,33 @@ class _Mass:
 
 
 def _mass(trials: int, p: float, first: int, last: int) -> _Mass:
-    """Certified at `first`; from there each probability is the one before times (n - j)/(j + 1) p/(1 - p)."""
+    """Certified at the mode; from there each probability is a neighbour times (n - j)/(j + 1) p/(1 - p) or its inverse."""
+    mode = min(max(int((trials + 1) * p), first), last)
     with working_precision(tails.working_bits(trials)):
         exact = arb(p)
-        anchor = arb_above(tails.probability(first, trials, exact, 1 - exact).upper())
+        anchor = float(tails.probability(mode, trials, exact, 1 - exact))
     odds = p / (1 - p)
     j = np.arange(first, last, dtype=np.float64)
+    ratios = (trials - j) / (j + 1) * odds
+    split = mode - first
     values = np.empty(last - first + 1)
-    values[0] = anchor
-    np.cumprod((trials - j) / (j + 1) * odds, out=values[1:])
-    values[1:] *= anchor
-    below = above = 0.0
-    if first > 0:
-        ratio = first / ((trials - first + 1) * odds)
-        below = math.inf if ratio >= 1 else anchor * ratio / (1 - ratio)
-    if last < trials:
-        ratio = (trials - last) / (last + 1) * odds
-        above = math.inf if ratio >= 1 else float(values[-1]) * ratio / (1 - ratio)
-    return _Mass(values, (8 * len(values) + 64) * UNIT, min(1.0, below * (1 + 1e-9)), min(1.0, above * (1 + 1e-9)))
+    values[split] = 1.0
+    np.cumprod(ratios[split:], out=values[split + 1 :])
+    if split:
+        np.cumprod(1 / ratios[split - 1 :: -1], out=values[split - 1 :: -1])
+    values *= anchor
+    below = _geometric(float(values[0]), first / ((trials - first + 1) * odds)) if first > 0 else 0.0
+    above = _geometric(float(values[-1]), (trials - last) / (last + 1) * odds) if last < trials else 0.0
+    return _Mass(values, (8 * len(values) + 64) * UNIT, below, above)
+
+
+def _geometric(end: float, ratio: float) -> float:
+    """A bound for what lies beyond the end of a window: the ratios of neighbours fall from here on."""
+    return 1.0 if ratio >= 1 else min(1.0, end * ratio / (1 - ratio) * (1 + 1e-9) + _UNDERFLOW)
+
+
+_UNDERFLOW = 1e-290
+"""More than all that doubles can lose by underflow in a window."""
 
 
 def region_probability(region: Region, p: float, q: float, small: float) -> tuple[float, float]:
@@ -104,16 +111,16 @@ def region_probability(region: Region, p: float, q: float, small: float) -> tupl
     critical = region.at(low, high)
     if p >= 1:
         inside = float(np.sum(y.values[critical <= region.draws]))
-        return inside, inside * y.error + y.below + y.above
+        return inside, inside * 2 * y.error + y.below + y.above + _UNDERFLOW
     first, last = windows(region.draws, p, small)
     x = _mass(region.draws, p, first, last)
-    table = np.empty(len(x.values) + 2)
+    table = np.empty(len(x.values) + 2)  # Pr(X >= c) for c < first, first, ..., last, > last
     table[0], table[-1] = 1.0, 0.0
     np.cumsum(x.values[::-1], out=table[-2:0:-1])
     places = np.minimum(np.maximum(critical - (first - 1), 0), len(table) - 1)
-    value = float(np.einsum("i,i->", y.values, table[places]))
+    value = float(np.einsum("i,i->", y.values, table[places]))  # np.dot may start threads that spin on a busy machine
     error = value * 1.01 * (x.error + y.error + (len(table) + len(y.values)) * UNIT)
-    return value, error + x.below + x.above + y.below + y.above + 1e-290
+    return value, error + x.below + x.above + y.below + y.above + _UNDERFLOW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +136,7 @@ class Edge:
 
 
 def supremum(region: Region, edge: Edge, low: float, high: float, level: float) -> float:
-    """An upper bound of F on [low, high], certified, and within a part 1e-3 or so of the supremum where that is near `level`."""
+    """An upper bound of F on [low, high], certified; within a part 1e-3 or so of the supremum where that is near `level`."""
     small = 1e-7 * level
     corner = (1 - edge.delta) / edge.ratio * (1 - 8 * UNIT) if edge.ratio > 0 else math.inf
     best = 0.0
@@ -200,13 +207,21 @@ def _cell_bound(region: Region, edge: Edge, low: float, high: float, small: floa
     values, errors = np.empty(NODES), np.empty(NODES)
     for i, point in enumerate(points):
         q = min(max(middle + half * float(point), low), high)
-        values[i], errors[i] = region_probability(region, edge.p(q), q, small)
+        p = edge.p(q)
+        values[i], error = region_probability(region, p, q, small)
+        errors[i] = error + _displacement(region.draws, p, values[i]) + _displacement(region.other_draws, q, values[i])
     centre = float(values.max() + values.min()) / 2
     interpolant = centre + float(np.abs(np.einsum("ij,j->i", grid, values - centre)).max()) * inflation
     found = interpolant + lebesgue * float(errors.max()) + 1e-12 * float(values.max())
     fisher, plain = _remainders(region, edge, low, high)
     root = (fisher + math.sqrt(fisher * fisher + 4 * found)) / 2
     return min(root * root, found + plain) * (1 + 1e-12)
+
+
+def _displacement(trials: int, p: float, value: float) -> float:
+    """How far F moves when p moves by a few roundings: |dF/dp| <= min(n, sqrt(F n / (p (1-p)))), by the same two arguments."""
+    steep = math.sqrt(1.01 * value * trials * p / (1 - p)) if p < 1 else math.inf
+    return 32 * UNIT * min(float(trials), steep)
 
 
 @lru_cache(maxsize=4)

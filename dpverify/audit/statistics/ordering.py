@@ -52,7 +52,7 @@ def signed_root(x: int, y: int, other_draws: int, slope: float, shift: float) ->
 
 
 def slope_at(x: int, y: int, other_draws: int, shift: float, z: float) -> float | None:
-    """The slope at which the pair lies on the edge of the region, a little less for rounding; None where even 0 has it outside."""
+    """The slope at which the pair lies on the edge of the region, a little less for rounding; None where 0 has it outside."""
     target = (z * _narrowing(y, other_draws)) ** 2
 
     def excess(log_slope: float) -> float:
@@ -71,7 +71,7 @@ def slope_at(x: int, y: int, other_draws: int, shift: float, z: float) -> float 
 
 
 def shift_at(x: int, y: int, other_draws: int, slope: float, z: float) -> float | None:
-    """The shift at which the pair lies on the edge of the region, a little less for rounding; None where even 0 has it outside."""
+    """The shift at which the pair lies on the edge of the region, a little less for rounding; None where 0 has it outside."""
     target = (z * _narrowing(y, other_draws)) ** 2
 
     def excess(shift: float) -> float:

@@ -17,7 +17,7 @@ from dpverify.arithmetic.precision import working_precision
 from dpverify.audit.statistics import tails
 from dpverify.audit.statistics.binomial import lower, upper
 from dpverify.audit.statistics.conditional import side_p_value, side_rejects
-from dpverify.audit.statistics.counts import Design
+from dpverify.audit.statistics.counts import Design, check
 from dpverify.audit.statistics.inversion import (
     NUISANCE_SHARE,
     Nuisance,
@@ -49,9 +49,11 @@ def detectable_epsilon(
 
     The mechanism has P(S) = min(1, e^epsilon' q + delta) and Q(S) = q, with q the exact upper confidence bound of Q(S) at
     level 1 - alpha from `other_hits` of `other_draws`; it is tested by `rejects` at level `alpha`, with `draws` and
-    `other_draws` outputs a side. `epsilon` >= 0 in nats, 0 <= `delta` <= 1, 0 < `alpha`, `power` < 1. inf where no epsilon' reaches
-    this power, because even P(S) = 1 would not. Exact binomial tails; rounded up to about 1e-6.
+    `other_draws` outputs a side. `epsilon` >= 0 in nats, 0 <= `delta` <= 1, 0 < `alpha`, `power` < 1. inf where no epsilon'
+    reaches this power, because even P(S) = 1 would not. Exact binomial tails, not certified; rounded up by 1e-7 or so.
     """
+    check(delta=delta, alpha=alpha, epsilon=epsilon)
+    check(alpha=power)
     q = upper(other_hits, other_draws, alpha)
     if draws == 0 or other_draws == 0 or q >= 1:
         return math.inf
@@ -68,7 +70,11 @@ def detectable_epsilon(
 
     if refuted(1.0) < power:
         return math.inf
-    return _least_epsilon(lambda e: refuted(min(1.0, math.exp(e) * q + delta)) >= power, epsilon, math.log(max(1 - delta, 1e-300) / q))
+
+    def enough(candidate: float) -> bool:
+        return refuted(min(1.0, math.exp(candidate) * q + delta)) >= power
+
+    return _least_epsilon(enough, epsilon, math.log(max(1 - delta, 1e-300) / q))
 
 
 def _least_epsilon(enough: Callable[[float], bool], low: float, high: float) -> float:
@@ -131,7 +137,7 @@ def _joint_critical(
     counts in it can have, each of its counts is rejected. Those sets all lie between the ends taken here.
     """
     ratio, beta = ratio_above(epsilon), NUISANCE_SHARE * alpha
-    if math.isinf(ratio):
+    if math.isinf(ratio) or delta >= 1:
         return np.full(last - first + 1, draws + 1, dtype=np.int64)
     edge, z, q_high = Edge(ratio=ratio, delta=delta), quantile(alpha), upper(last, other_draws, beta / 2)
 

@@ -42,7 +42,8 @@ def approximate_epsilon_lower(
         x = x - 0.5
     else:
         other = np.maximum(x - shift, 0.0) ** 2 / y  # slope^2 y, the variance of slope Y where the slope fits
-        goal = goal * np.sqrt(np.maximum((x * (1 - x / n) + other * (1 - np.minimum(y / m, 1))) / np.maximum(x + other, 1e-300), 1e-3))
+        binomial = x * (1 - x / n) + other * (1 - np.minimum(y / m, 1))
+        goal = goal * np.sqrt(np.maximum(binomial / np.maximum(x + other, 1e-300), 1e-3))
     shown = x > shift
     if delta > 0:
         shown &= _root(np.where(shown, x, 2 * shift + 1), y, np.full(x.shape, 1e-12), shift)[0] > goal
