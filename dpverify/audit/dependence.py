@@ -22,7 +22,7 @@ from dpverify.audit.table import Codes
 LEVEL = 1e-4
 """How improbable a pattern must be under independence to raise suspicion while nothing is at stake."""
 
-LEVEL_AT_STAKE = 1e-2
+LEVEL_AT_STAKE = 1e-3
 """The same when a refutation is about to rest on the counts: doubt is cheap, a false alarm is not."""
 
 LONGEST_TAIL = 8.0

@@ -24,12 +24,21 @@ Pair: TypeAlias = "tuple[Table, Table]"
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """An event, the side on which it is expected to be the likelier (`forward`: the first), and its forecast bound."""
+class Lead:
+    """Why an event is worth a look: the side on which it should be likelier (`forward`: the first), the bound that is forecast,
+    and, where it never occurred on the other side, how often it did on this one (`unmatched`)."""
 
-    event: Event
     forward: bool
     promise: float
+    unmatched: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An event and its lead."""
+
+    event: Event
+    lead: Lead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,15 +76,18 @@ class Exploration:
 
     def best(
         self, hits: NDArray[Any], other_hits: NDArray[Any], *, keep: int = 1, rank: bool = False
-    ) -> Iterator[tuple[int, bool, float]]:
-        """The most promising of many events, given how often each occurred on either side: (index, forward, promise)."""
-        first, second = self.rank if rank else self.search
+    ) -> Iterator[tuple[int, Lead]]:
+        """The most promising of many events, given how often each occurred on either side: their places and leads.
+
+        In either direction the best by forecast, and the most frequent of those that never occur on the other side: what one
+        input cannot give is the strongest witness of all, and too rare for a cautious forecast.
+        """
+        sizes = tuple(table.size for table in (self.rank if rank else self.search))
         for forward in (True, False):
-            promise = (
-                self.forecast(hits, first.size, other_hits, second.size)
-                if forward
-                else self.forecast(other_hits, second.size, hits, first.size)
-            )
-            if promise.size:
-                for index in np.argsort(-promise, kind="stable")[:keep]:
-                    yield int(index), forward, float(promise[index])
+            more, less = (hits, other_hits) if forward else (other_hits, hits)
+            draws, other_draws = sizes if forward else sizes[::-1]
+            promise = self.forecast(more, draws, less, other_draws)
+            unmatched = np.where(np.asarray(less) == 0, more, 0)
+            chosen = [*np.argsort(-promise, kind="stable")[:keep], int(np.argmax(unmatched))]
+            for place in dict.fromkeys(map(int, chosen)):
+                yield place, Lead(forward, float(promise[place]), int(unmatched[place]))

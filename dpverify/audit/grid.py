@@ -14,9 +14,9 @@ import numpy as np
 
 from dpverify.audit.table import Floats, Kind, Path, Table, is_length
 
-BITS_OF_SPREAD = 16
+BITS_OF_SPREAD = 20
 """Grid points in the middle half of a coordinate's values, as a power of two: far finer than any noise, far coarser than
-the last bits of a double, and coarse enough for those of a float32."""
+the last bits of a double, and still coarser than those of a float32."""
 
 
 def grid_of(tables: tuple[Table, Table], known: Mapping[Path, float]) -> dict[Path, float]:

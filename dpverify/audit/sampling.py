@@ -16,7 +16,7 @@ from dpverify.audit.table import Table
 LARGEST_BLOCK = 10_000
 """Outputs of one block, at most: memory stays flat, and a large sample has many independently seeded blocks."""
 
-FEWEST_BLOCKS = 16
+FEWEST_BLOCKS = 32
 """Blocks a side, at least (as far as there are outputs), so that dependence inside a block can show."""
 
 

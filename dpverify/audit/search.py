@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.events import Event, atoms, equality, joint, kinds, lattice, thresholds
-from dpverify.audit.exploration import Candidate, Exploration, Forecast, Pair
+from dpverify.audit.exploration import Candidate, Exploration, Forecast, Lead, Pair
 from dpverify.audit.features import Aggregate, Combination, Coordinate, Scalar
 from dpverify.audit.table import Floats, Kind, Path, Table, is_length
 
@@ -26,6 +26,8 @@ MOST_IN_PAIRS = 16
 MOST_COMBINATIONS = 10
 MOST_IN_JOINT = 8
 MOST_RANKED = 48
+MOST_UNMATCHED = 8
+FEWEST_UNMATCHED = 4
 SCREENED = 1000
 PAIR_SAMPLE = 40_000
 ALIKE = 0.97
@@ -49,25 +51,28 @@ def pick(tables: Pair, *, grid: Mapping[Path, float], bits: bool, forecast: Fore
     if bits and _differ(tables, rounded):
         ranked += [(candidate, True) for candidate in _ranked(_halves(tables, forecast), precise=True)]
     # of events that promise the same to the percent, the one that is said in fewer words
-    percent = max((candidate.promise for candidate, _ in ranked), default=0.0) / 100
+    percent = max((candidate.lead.promise for candidate, _ in ranked), default=0.0) / 100
     percent = percent if 0 < percent < np.inf else 0.01
-    ranked.sort(key=lambda entry: (-np.rint(entry[0].promise / percent), len(entry[0].event.describe())))
+    ranked.sort(key=lambda entry: (-np.rint(entry[0].lead.promise / percent), len(entry[0].event.describe())))
     chosen: list[tuple[Candidate, bool]] = []
     masks: list[tuple[bool, NDArray[np.bool_]]] = []
     for candidate, precise in ranked:
         seen = tables if precise else rounded
         mask = np.concatenate([candidate.event.mask(table) for table in seen])
-        if not any(candidate.forward == forward and _alike(mask, other) for forward, other in masks):
+        if not any(candidate.lead.forward == forward and _alike(mask, other) for forward, other in masks):
             chosen.append((candidate, precise))
-            masks.append((candidate.forward, mask))
+            masks.append((candidate.lead.forward, mask))
         if len(chosen) == MOST_PICKED:
             break
+    absent = max(ranked, key=lambda entry: entry[0].lead.unmatched, default=None)
+    if absent is not None and absent[0].lead.unmatched >= FEWEST_UNMATCHED and absent not in chosen:
+        chosen = [*chosen[: MOST_PICKED - 1], absent]
     if all(precise for _, precise in chosen):
-        ordinary = next((entry for entry in ranked if not entry[1]), None) or (Candidate(_anything(rounded), True, 0.0), False)
-        chosen = [*chosen[: MOST_PICKED - 1], ordinary]
+        anything = Candidate(_anything(rounded), Lead(True, 0.0, 0)), False
+        chosen = [*chosen[: MOST_PICKED - 1], next((entry for entry in ranked if not entry[1]), anything)]
     shares = [0.5 ** min(place + 1, max(len(chosen) - 1, 0)) for place in range(len(chosen))]
     return [
-        Picked(candidate.event, candidate.forward, share, precise)
+        Picked(candidate.event, candidate.lead.forward, share, precise)
         for (candidate, precise), share in zip(chosen, shares, strict=True)
     ]
 
@@ -101,20 +106,22 @@ def _alike(mask: NDArray[np.bool_], other: NDArray[np.bool_]) -> bool:
 def _ranked(exploration: Exploration, *, precise: bool) -> list[Candidate]:
     """Candidates with the promise that they show on the half that did not propose them, best first."""
     proposed = list(_precise_candidates(exploration) if precise else _candidates(exploration))
-    proposed.sort(key=lambda candidate: -candidate.promise)
-    first, second = exploration.rank
-    again: list[Candidate] = []
-    for candidate in proposed[:MOST_RANKED]:
-        hits, other_hits = int(candidate.event.mask(first).sum()), int(candidate.event.mask(second).sum())
-        forecast = exploration.forecast
-        promise = (
-            forecast(np.array([hits]), first.size, np.array([other_hits]), second.size)
-            if candidate.forward
-            else forecast(np.array([other_hits]), second.size, np.array([hits]), first.size)
-        )
-        again.append(Candidate(candidate.event, candidate.forward, float(promise[0])))
-    again.sort(key=lambda candidate: -candidate.promise)
+    by_promise = sorted(proposed, key=lambda candidate: -candidate.lead.promise)[:MOST_RANKED]
+    by_absence = sorted(proposed, key=lambda candidate: -candidate.lead.unmatched)[:MOST_UNMATCHED]
+    found = {id(candidate): candidate for candidate in [*by_promise, *by_absence]}.values()
+    again = [_again(exploration, candidate) for candidate in found]
+    again.sort(key=lambda candidate: -candidate.lead.promise)
     return again
+
+
+def _again(exploration: Exploration, candidate: Candidate) -> Candidate:
+    """The candidate with the promise that it shows on the half that did not propose it; unmatched only if on both."""
+    side = 0 if candidate.lead.forward else 1
+    table, other = exploration.rank[side], exploration.rank[1 - side]
+    hits, other_hits = int(candidate.event.mask(table).sum()), int(candidate.event.mask(other).sum())
+    promise = exploration.forecast(np.array([hits]), table.size, np.array([other_hits]), other.size)
+    unmatched = hits + candidate.lead.unmatched if candidate.lead.unmatched and not other_hits else 0
+    return Candidate(candidate.event, Lead(candidate.lead.forward, float(promise[0]), unmatched))
 
 
 def _candidates(exploration: Exploration) -> Iterator[Candidate]:

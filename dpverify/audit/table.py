@@ -370,8 +370,7 @@ def _items(cell: Any) -> Mapping[Any, Any] | Sequence[Any] | None:
     if isinstance(cell, complex | np.complexfloating):
         return {"real": cell.real, "imag": cell.imag}
     if isinstance(cell, np.generic):
-        names = cell.dtype.names
-        return None if names is None else {field: cell[field] for field in names}
+        return {field: cell[field] for field in cell.dtype.names or ()} if isinstance(cell, np.void) else None
     if dataclasses.is_dataclass(cell) and not isinstance(cell, type):
         return {field.name: getattr(cell, field.name) for field in dataclasses.fields(cell)}
     if hasattr(cell, "__array__"):

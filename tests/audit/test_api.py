@@ -99,7 +99,7 @@ def test_the_budget_is_never_exceeded_and_a_good_mechanism_costs_most_of_it(samp
     result = audit(counting, inputs=(0, 1), epsilon=2, delta=delta, samples=samples, alpha=1e-7)
     assert max(drawn.values()) == result.samples <= samples
     assert result.evidence["drawn"] == [drawn[0], drawn[1]]
-    assert result.samples >= (0.95 if samples > 5_000 else 0.55) * samples
+    assert result.samples >= (0.94 if samples > 5_000 else 0.55) * samples
     assert result.verdict is Verdict.NOT_REFUTED
 
 

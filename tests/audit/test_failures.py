@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from dpverify.audit.api import audit
-from dpverify.audit.calls import Calls, Request
 from dpverify.audit.callables import form_of
+from dpverify.audit.calls import Calls, Request
 from dpverify.audit.child import ChildCalls
 from dpverify.audit.evidence import recheck
 from dpverify.errors import InputError, MechanismError
@@ -92,9 +92,9 @@ def test_a_mechanism_that_fails_one_output_at_a_time(form: str) -> None:
 
 
 def test_what_had_been_counted_is_kept_and_set_aside() -> None:
-    """16 + 16 blocks explore; the failure comes while the first look's outputs are being drawn."""
+    """32 + 32 blocks explore; the failure comes while the first look's outputs are being drawn."""
     with pytest.raises(MechanismError) as caught:
-        audit(After(40, raises), **FEW)
+        audit(After(80, raises), **FEW)
     partial = caught.value.partial
     tests = partial.evidence["tests"]
     assert tests
@@ -113,7 +113,7 @@ def test_a_refutation_survives_a_later_failure() -> None:
 
         def __call__(self, data: float, rng: np.random.Generator, size: int) -> Any:
             self.calls += 1
-            if self.calls > 90 and size > 1:
+            if self.calls > 170 and size > 1:
                 raise RuntimeError("late")
             return data + rng.laplace(size=size)
 
@@ -128,7 +128,7 @@ def test_an_interrupt_keeps_what_was_measured() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt) as caught:
-        audit(After(40, interrupt), **FEW)
+        audit(After(80, interrupt), **FEW)
     partial = caught.value.partial  # type: ignore[attr-defined]
     assert partial.evidence["tests"]
     assert partial.notes == ("The audit was interrupted.",)
@@ -199,12 +199,12 @@ def crashes(data: Any, size: int) -> Any:
         (hangs, r"After \(on inputs\[[01]\], block \d+\) did not return within timeout = 0.5 seconds"),
         (dies, r"the process that ran it died \(exit code 7\)"),
         (crashes, r"the process that ran it died \(signal SIGSEGV\)"),
-        (raises, "call 38 .* raised ZeroDivisionError"),
+        (raises, "call 78 .* raised ZeroDivisionError"),
     ],
 )
 def test_a_child_that_hangs_or_dies_is_reported_and_what_was_measured_is_kept(then: Any, said: str) -> None:
     with pytest.raises(MechanismError, match=said) as caught:
-        audit(After(37, then), timeout=0.5, **FEW)
+        audit(After(77, then), timeout=0.5, **FEW)
     assert caught.value.partial.evidence["tests"]
     assert not multiprocessing.active_children()
 

@@ -83,10 +83,10 @@ def propose(exploration: Exploration, path: Path | None) -> Iterator[Candidate]:
         cautious = (more - np.sqrt(more)) / (less + np.sqrt(less + 1.0))
         order = np.lexsort((-more, -cautious))
         gathered = tuple(np.cumsum(side[order]) for side in checked)
-        for index, direction, promise in exploration.best(*gathered, rank=True):
-            if direction == forward:
+        for index, lead in exploration.best(*gathered, rank=True):
+            if lead.forward == forward:
                 chosen = order[: index + 1]
-                yield Candidate(_one_of(exploration, path, values[chosen], first, second), forward, promise)
+                yield Candidate(_one_of(exploration, path, values[chosen], first, second), lead)
 
 
 def one_value(exploration: Exploration, path: Path, code: int) -> OneOf:

@@ -43,5 +43,5 @@ def propose(exploration: Exploration, first: Path, second: Path) -> Iterator[Can
     if sum(counts) in (0, sum(len(mask) for mask in masks)):
         return
     hits, other_hits = (np.array([count, len(mask) - count]) for count, mask in zip(counts, masks, strict=True))
-    for index, forward, promise in exploration.best(hits, other_hits):
-        yield Candidate(Equal(first, second, index == 1), forward, promise)
+    for index, lead in exploration.best(hits, other_hits):
+        yield Candidate(Equal(first, second, index == 1), lead)

@@ -97,6 +97,6 @@ def propose(exploration: Exploration, first: Axis, second: Axis) -> Iterator[Can
     for side in (0, 1):
         counts = np.bincount(first.cells[side] * shape[1] + second.cells[side], minlength=shape[0] * shape[1])
         hits.append(np.rint(first.members @ counts.reshape(shape) @ second.members.T).ravel())
-    for index, forward, promise in exploration.best(hits[0], hits[1]):
+    for index, lead in exploration.best(hits[0], hits[1]):
         one, other = divmod(index, len(second.options))
-        yield Candidate(Both(first.options[one], second.options[other]), forward, promise)
+        yield Candidate(Both(first.options[one], second.options[other]), lead)

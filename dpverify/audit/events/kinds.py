@@ -44,5 +44,5 @@ def propose(exploration: Exploration, path: Path) -> Iterator[Candidate]:
         return
     sizes = tuple(table.size for table in exploration.search)
     hits, other_hits = (np.concatenate([count, size - count]) for count, size in zip(counts, sizes, strict=True))
-    for index, forward, promise in exploration.best(hits, other_hits):
-        yield Candidate(IsKind(path, Kind(index % len(Kind)), index >= len(Kind)), forward, promise)
+    for index, lead in exploration.best(hits, other_hits):
+        yield Candidate(IsKind(path, Kind(index % len(Kind)), index >= len(Kind)), lead)

@@ -85,11 +85,11 @@ def propose(exploration: Exploration, path: Path) -> Iterator[Candidate]:
         np.concatenate([there.ravel(), (every[:, None] - there).ravel()]) for there, every in zip(on, all_of, strict=True)
     )
     size = on[0].size
-    for index, forward, promise in exploration.best(hits, other_hits, keep=2):
+    for index, lead in exploration.best(hits, other_hits, keep=2):
         below, exponent = np.unravel_index(index % size, on[0].shape)
         last = below == len(belows) - 1
         event = OnLattice(path, int(exponents[exponent]), None if last else int(belows[below]), index < size)
-        yield Candidate(event, forward, promise)
+        yield Candidate(event, lead)
 
 
 def _counts(

@@ -80,12 +80,12 @@ def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
         return
     cuts = cut_points(first, second, pooled, FINE_CUTS)
     below, other_below = _at_most(first, cuts), _at_most(second, cuts)
-    for index, forward, promise in exploration.best(
+    for index, lead in exploration.best(
         np.concatenate([below, len(first) - below]), np.concatenate([other_below, len(second) - other_below])
     ):
         cut = plain_cut(cuts[index % len(cuts)], pooled)
         event = Within(scalar, -math.inf, cut) if index < len(cuts) else Within(scalar, cut, math.inf)
-        yield Candidate(event, forward, promise)
+        yield Candidate(event, lead)
 
     cuts = cut_points(first, second, pooled, COARSE_CUTS)
     low, high = np.triu_indices(len(cuts), k=1)
@@ -94,11 +94,11 @@ def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
     below, other_below = _at_most(first, cuts), _at_most(second, cuts)
     hits, other_hits = below[high] - below[low], other_below[high] - other_below[low]
     for inside in (True, False):
-        for index, forward, promise in exploration.best(
+        for index, lead in exploration.best(
             hits if inside else len(first) - hits, other_hits if inside else len(second) - other_hits
         ):
             below_it, above_it = (plain_cut(cuts[end[index]], pooled) for end in (low, high))
-            yield Candidate(Within(scalar, below_it, above_it, inside), forward, promise)
+            yield Candidate(Within(scalar, below_it, above_it, inside), lead)
 
 
 def cut_points(first: Floats, second: Floats, pooled: Floats, count: int) -> Floats:
