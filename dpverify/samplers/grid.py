@@ -1,0 +1,124 @@
+"""Real-valued noise, exact on a grid: the ideal release rounded to a multiple of the granularity, to the last bit.
+
+Rounding is post-processing, so the release keeps the guarantee of the noise on the reals, whatever the granularity. No
+double is ever added to another: a uniform number's random bits are compared with certified values of the cdf at the edges
+of the grid's cells until they say which cell it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from flint import arb, fmpq
+from numpy.typing import NDArray
+
+from dpverify.arithmetic.precision import working_precision
+from dpverify.errors import PrecisionError
+from dpverify.samplers.bits import LARGEST_PRECISION, WORD_BITS
+
+Cdf = Callable[[fmpq], "arb | fmpq"]
+"""P(release <= y) for an exact y, at the working precision in force; continuous and increasing in y."""
+
+_FARTHEST = 1 << 61
+"""A cell index beyond this would not fit into 64 bits."""
+
+
+class Cells:
+    """The law of the release as cells: cell k holds what is nearest to k times the granularity."""
+
+    def __init__(self, cdf: Cdf, granularity: fmpq, centre: int) -> None:
+        self._cdf = cdf
+        self._granularity = granularity
+        self._centre = centre
+        self._words: dict[int, int] = {}
+
+    def draw(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+        """`size` independent cells."""
+        uniforms = rng.integers(0, 1 << WORD_BITS, size, dtype=np.int64)
+        low, high = self._brackets(uniforms)
+        doubtful = np.zeros(size, dtype=np.bool_)
+        while True:
+            open_ = np.flatnonzero(high - low > 1)
+            if not open_.size:
+                break
+            middle = (low[open_] + high[open_]) // 2
+            words = self._words_at(middle)
+            above = uniforms[open_] > words
+            doubtful[open_] |= uniforms[open_] == words
+            low[open_[above]] = middle[above]
+            high[open_[~above]] = middle[~above]
+        # Cell `high` lies between its lower edge, which is the upper edge of cell `low`, and its upper edge.
+        doubtful |= (uniforms == self._words_at(high)) | (uniforms == self._words_at(low))
+        for place in np.flatnonzero(doubtful):
+            high[place] = self._exactly(int(uniforms[place]), rng)
+        return high
+
+    def _brackets(self, uniforms: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Cells low < high such that the number lies above the upper edge of `low`, and not above that of `high`."""
+        ends = [self._centre]
+        for direction in (-1, 1):
+            reach = 1
+            while True:
+                end = self._centre + direction * reach
+                ends.append(end)
+                word = self._word(end)
+                if (word == 0 or word < int(uniforms.min())) if direction < 0 else word > int(uniforms.max()):
+                    break
+                reach *= 2
+                if reach > _FARTHEST:
+                    break
+        ladder = np.array(sorted(ends), dtype=np.int64)
+        place = np.searchsorted(self._words_at(ladder), uniforms, side="left")
+        return ladder[np.maximum(place - 1, 0)], ladder[np.clip(place, 1, len(ladder) - 1)]
+
+    def _exactly(self, uniform: int, rng: np.random.Generator) -> int:
+        """The cell of a number whose first word does not settle it: search with as many words as it takes."""
+        bits = WORD_BITS
+        low, high = self._centre - 1, self._centre + 1
+
+        def is_above(cell: int) -> bool:
+            nonlocal uniform, bits
+            while True:
+                edge = self._floor(cell, bits)
+                if uniform != edge:
+                    return uniform > edge
+                uniform = (uniform << WORD_BITS) | int(rng.integers(0, 1 << WORD_BITS))
+                bits += WORD_BITS
+
+        while not is_above(low):
+            low = self._centre - 2 * (self._centre - low)
+        while is_above(high):
+            high = self._centre + 2 * (high - self._centre)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if is_above(middle):
+                low = middle
+            else:
+                high = middle
+        return high
+
+    def _words_at(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        distinct, place = np.unique(cells, return_inverse=True)
+        return np.array([self._word(int(cell)) for cell in distinct], dtype=np.int64)[place]
+
+    def _word(self, cell: int) -> int:
+        """The first word of the probability of all cells up to this one."""
+        found = self._words.get(cell)
+        if found is None:
+            found = self._words[cell] = self._floor(cell, WORD_BITS)
+        return found
+
+    def _floor(self, cell: int, bits: int) -> int:
+        edge = self._granularity * (2 * cell + 1) / 2
+        precision = bits + 64
+        while precision <= LARGEST_PRECISION:
+            with working_precision(precision):
+                value = self._cdf(edge)
+                if isinstance(value, fmpq):
+                    return int((value * (1 << bits)).floor())
+                whole = (value * (1 << bits)).floor().unique_fmpz()
+                if whole is not None:
+                    return int(whole)
+            precision *= 2
+        raise PrecisionError(f"the cdf at {edge} stays undecided at {LARGEST_PRECISION} bits; shift the grid.", reached=0)
