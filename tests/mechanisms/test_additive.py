@@ -308,7 +308,7 @@ def test_impossible_requests_say_what_to_do(family: str, ask: dict[str, Any], wo
 
 def test_impossible_epsilons_and_shapes() -> None:
     gaussian, laplace = by_name("gaussian"), by_name("laplace")
-    with pytest.raises(ImpossibleRequest, match="delta = 0.*unbounded"):
+    with pytest.raises(ImpossibleRequest, match=r"delta = 0.*unbounded"):
         gaussian(1).epsilon(0)
     with pytest.raises(ImpossibleRequest, match="delta >= 1"):
         laplace(1).epsilon(1)
