@@ -44,18 +44,17 @@ class BallArithmetic:
         return x.sgn()
 
     def normal_cdf(self, x: arb) -> arb:
-        y = -x * arb(_HALF).sqrt()
-        if y > _FAR:
-            # Arb bounds the effect of y's radius by a 30-bit exponential, which is hopeless this far out; erfc is
-            # monotone, so its values at the exact end points enclose it.
-            return y.lower().erfc().union(y.upper().erfc()) / 2
-        return y.erfc() / 2
+        return _erfc(-x * arb(_HALF).sqrt()) / 2
 
     def zeta(self, x: arb) -> arb:
         return x.zeta()
 
     def power(self, x: arb, y: arb) -> arb:
-        return x**y
+        if x > 0:
+            return x**y
+        # A base that is 0, or cannot be told from it: from 0 to the power of its upper end.
+        end = x.upper()
+        return arb(0).union(end**y) if y > 0 and end > 0 else x**y
 
     def atan(self, x: arb) -> arb:
         return x.atan()
@@ -65,11 +64,13 @@ class BallArithmetic:
 
     def gamma_upper(self, a: arb, x: arb) -> arb:
         middle = x.mid()
-        return middle.gamma_upper(a, True) + _gamma_spread(a, x)
+        tail = _erfc(middle.sqrt()) if a == _HALF_BALL else middle.gamma_upper(a, True)
+        return tail + _gamma_spread(a, x)
 
     def gamma_lower(self, a: arb, x: arb) -> arb:
         middle = x.mid()
-        return middle.gamma_lower(a, True) + _gamma_spread(a, x)
+        mass = middle.sqrt().erf() if a == _HALF_BALL else middle.gamma_lower(a, True)
+        return mass + _gamma_spread(a, x)
 
     def student_cdf(self, nu: arb, x: arb) -> arb:
         middle = x.mid()
@@ -82,7 +83,14 @@ class BallArithmetic:
 
 
 _HALF = fmpq(1, 2)
+_HALF_BALL = arb(_HALF)
 _FAR = 4096
+
+
+def _erfc(x: arb) -> arb:
+    """erfc. Arb bounds the effect of x's radius by a 30-bit exponential, which is hopeless far out; erfc is monotone, so its
+    values at the exact end points enclose it."""
+    return x.lower().erfc().union(x.upper().erfc()) if x > _FAR else x.erfc()
 
 
 # Arb bounds what the radius of an argument does to these functions crudely, far in a tail hopelessly. They are evaluated at
@@ -116,5 +124,6 @@ def _student_spread(nu: arb, x: arb) -> arb:
     constant = ((nu + 1) / 2).gamma() * (nu / 2).rgamma() / (nu * arb.pi()).sqrt()
     steepest = (constant * (1 + nearest * nearest / nu) ** (-(nu + 1) / 2)).upper()
     return arb(0, (radius * steepest).upper())
+
 
 BALLS = BallArithmetic()
