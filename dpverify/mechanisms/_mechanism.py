@@ -251,7 +251,8 @@ def _one_unknown(missing: list[str], scale: str) -> str:
 def _assigned(cls: type[Mechanism], values: tuple[Number, ...], named: dict[str, Number]) -> dict[str, Any]:
     """Match what was handed to the constructor with the declared parameters, in the order of declaration."""
     names = [parameter.name for parameter in cls.parameters]
-    call = f"{cls.__name__}({', '.join(names)}, sensitivity=1)"
+    shown = [one.name if one.default is None else f"{one.name}={one.default!r}" for one in cls.parameters]
+    call = f"{cls.__name__}({', '.join(shown)}, sensitivity=1)"
     if len(values) > len(names):
         raise InputError(f"{cls.__name__} takes {len(names)} parameter(s) by position, not {len(values)}; write {call}.")
     given = dict(zip(names, values, strict=False))
@@ -260,6 +261,9 @@ def _assigned(cls: type[Mechanism], values: tuple[Number, ...], named: dict[str,
             what = "given twice" if name in given else "not a parameter"
             raise InputError(f"{name} is {what} of {cls.__name__}; write {call}.")
         given[name] = value
+    for parameter in cls.parameters:
+        if parameter.default is not None:
+            given.setdefault(parameter.name, parameter.default)
     missing = [name for name in names if name not in given]
     if missing:
         raise InputError(f"{cls.__name__} needs {' and '.join(missing)}; write {call}.")

@@ -14,7 +14,7 @@ class Parameter:
     """A positive parameter, declared as a class attribute. On an instance it reads as the double that was given, or as
     the Fraction where no double is that number."""
 
-    __slots__ = ("is_scale", "meaning", "name", "symbol", "typical")
+    __slots__ = ("default", "is_scale", "meaning", "name", "symbol", "typical")
     unit: Any = fmpq(1)
     """A value that it may always have. A member with this scale stands for the family where the scale is not known."""
 
@@ -23,6 +23,8 @@ class Parameter:
         self.meaning = meaning
         self.typical = typical
         self.is_scale = is_scale
+        self.default: Any = None
+        """The value where none is given; None where one must be."""
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -68,9 +70,10 @@ class ChoiceParameter(Parameter):
 
     __slots__ = ("choices",)
 
-    def __init__(self, symbol: str, *, meaning: str, choices: tuple[str, ...]) -> None:
+    def __init__(self, symbol: str, *, meaning: str, choices: tuple[str, ...], default: str | None = None) -> None:
         super().__init__(symbol, meaning=f"{meaning}: {', '.join(choices)}", typical=(choices[0], choices[-1]), is_scale=False)
         self.choices = choices
+        self.default = default
 
     def checked(self, value: Number) -> str:
         """`value` if it is one of the choices."""
@@ -79,10 +82,39 @@ class ChoiceParameter(Parameter):
         return value
 
 
+class VectorParameter(Parameter):
+    """One number a coordinate: a number, a sequence of numbers, or text such as "10,8"."""
+
+    __slots__ = ()
+
+    def __init__(self, symbol: str, *, meaning: str, typical: tuple[str, str], default: str | None = None) -> None:
+        super().__init__(symbol, meaning=meaning, typical=typical, is_scale=False)
+        self.default = default
+
+    def checked(self, value: Any) -> tuple[fmpq, ...]:
+        """`value` as exact numbers, one a coordinate."""
+        return numbers(value, self.name)
+
+
+def numbers(value: Any, name: str) -> tuple[fmpq, ...]:
+    """A number, a sequence of numbers, or text with commas between numbers, as exact numbers."""
+    if isinstance(value, str):
+        value = value.split(",")
+    try:
+        listed = [value] if isinstance(value, (int, float, fmpq)) else list(value)
+    except TypeError:
+        listed = [value]
+    if not listed:
+        raise InputError(f"{name} = {value!r}: no number at all; give one, or one a coordinate.")
+    return tuple(to_exact(one, name) for one in listed)
+
+
 def as_given(value: Any) -> Any:
-    """A number as a double where one is exactly it, else as a Fraction; a word as it is."""
+    """A number as a double where one is exactly it, else as a Fraction; a word as it is; a sequence as a tuple of such."""
     if isinstance(value, str):
         return value
+    if isinstance(value, tuple):
+        return tuple(as_given(one) for one in value)
     if is_double(value):
         return float_above(value)
     from fractions import Fraction
