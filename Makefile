@@ -9,7 +9,7 @@ INSTALLED := $(VENV)/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: demo test lint types layers format clean
+.PHONY: demo test lint types layers format readme clean
 
 demo: $(INSTALLED)
 	@$(BIN)/python examples/demo.py
@@ -30,6 +30,9 @@ layers: $(INSTALLED)
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+readme: $(INSTALLED)
+	$(BIN)/python tests/test_readme.py
 
 clean:
 	rm -rf $(VENV)

@@ -141,7 +141,7 @@ class TestEvidence:
         dpverify(*command.split(), str(tmp_path / "new.json"))
         new = json.loads((tmp_path / "new.json").read_text())
         shipped = json.loads((root / "examples" / "leaky_count_evidence.json").read_text())
-        assert {**new, "versions": None} == {**shipped, "versions": None}, f"made by: dpverify {command} FILE"
+        assert {**new, "versions": None} == {**shipped, "versions": None}, "`make readme` renews it"
 
 
 class TestMisuse:

@@ -4,7 +4,7 @@ Console blocks are one session, in the order of the file, in a directory that ho
 from an output, with one exception: what `make` prints while it installs or tests depends on the machine, and of `make test`
 only the last line's form is checked (the suite cannot run inside itself).
 
-`python tests/test_readme.py` writes the present outputs into README.md, to be read before they are committed.
+`make readme` writes the present outputs into README.md, and the shipped evidence, to be read before they are committed.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def test_a_false_output_would_be_noticed(root: Path, shell: Shell) -> None:
 
 
 def refresh(root: Path) -> None:
-    """Write the present output of every command and of every Python example into README.md."""
+    """Write the present output of every command and of every Python example into README.md, and the evidence it saves."""
     with tempfile.TemporaryDirectory() as place:
         shutil.copytree(root / "examples", Path(place) / "examples")
         shell = Shell(Path(place), root)
@@ -132,6 +132,7 @@ def refresh(root: Path) -> None:
         text = re.sub(r"^```console\n(.*?)^```$", console, text, flags=re.MULTILINE | re.DOTALL)
         text = re.sub(r"^```python\n(.*?)^```$", python, text, flags=re.MULTILINE | re.DOTALL)
         (root / "README.md").write_text(text)
+        shutil.copy(Path(place) / "evidence.json", root / "examples" / "leaky_count_evidence.json")
 
 
 if __name__ == "__main__":
