@@ -24,6 +24,7 @@ VERBS = {
     "derive": ("dpverify.cli.derive", "how a mechanism's bound follows from its density, step by step"),
     "audit": ("dpverify.cli.audit", "sample a mechanism's code and try to refute its privacy claim"),
     "recheck": ("dpverify.cli.recheck", "recompute a verdict from saved evidence, without sampling"),
+    "prove": ("dpverify.cli.prove", "theorems and refutations, each with a certificate that a small kernel checks"),
 }
 
 SHOW_TRACEBACK = "DPVERIFY_TRACEBACK"

@@ -1,0 +1,111 @@
+"""Formulas as authors write them, `(e^{d/2} - 1)^2` as `(exp(d/2) - 1)^2`, read into the kernel's terms.
+
+The text is parsed by Python's grammar for expressions and walked; nothing is evaluated, and decimals are exact.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dpverify.prove.kernel.statements import Range, Relation, Statement
+from dpverify.prove.kernel.terms import Rejected, Term, call, substitute, variable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_OPERATORS: dict[type[ast.AST], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^"}
+_COMPARISONS: dict[type[ast.AST], str] = {ast.Eq: "=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_FUNCTIONS = {"exp", "log", "sqrt", "phi", "Phi", "erfc", "gammaq", "gamma", "tail"}
+_RANGE = re.compile(r"(whole )?([\[(])\s*([^\s,]+)\s*,\s*([^\s,]+)\s*([\])])")
+_LONGEST = 4_000
+
+
+class Reader:
+    """Reads formulas in which some names stand for terms (`let`)."""
+
+    def __init__(self, let: Mapping[str, str] | None = None) -> None:
+        self._let: dict[str, Term] = {}
+        for name, text in (let or {}).items():
+            self._let[variable(name)] = self.term(text)
+
+    def term(self, text: str) -> Term:
+        """A term. Raises Rejected."""
+        tree, source = _parsed(text)
+        return substitute(_term(tree, source), self._let)
+
+    def relation(self, text: str) -> Relation:
+        """One comparison of two terms. Raises Rejected."""
+        tree, source = _parsed(re.sub(r"(?<![<>=])=(?!=)", "==", text))
+        if not isinstance(tree, ast.Compare) or len(tree.ops) != 1 or type(tree.ops[0]) not in _COMPARISONS:
+            raise Rejected(f"{text[:80]!r} is not one comparison")
+        sides = [substitute(_term(side, source), self._let) for side in (tree.left, tree.comparators[0])]
+        return Relation(_COMPARISONS[type(tree.ops[0])], sides[0], sides[1])
+
+    def statement(self, data: Mapping[str, Any]) -> Statement:
+        """{for = {x = "(0, inf)"}, where = ["x <= 1"], show = "x >= 0"}: all values in the ranges for which `where` holds."""
+        unknown = set(data) - {"name", "for", "where", "show"}
+        if unknown or "show" not in data:
+            raise Rejected(f"a statement has name, for, where and show, not {sorted(unknown)}")
+        return Statement(
+            ranges(data.get("for", {})),
+            tuple(self.relation(text) for text in data.get("where", [])),
+            self.relation(data["show"]),
+        )
+
+
+def ranges(table: Mapping[str, str]) -> tuple[tuple[str, Range], ...]:
+    """The ranges of variables, in the order in which they are written."""
+    return tuple((variable(name), a_range(text)) for name, text in table.items())
+
+
+def a_range(text: str) -> Range:
+    """`[0, inf)`, `(0, 1)`, `whole [1, 12]`. Raises Rejected."""
+    match = _RANGE.fullmatch(text.strip())
+    if match is None:
+        raise Rejected(f"{text[:60]!r} is no range such as [0, inf) or whole [1, 5]")
+    whole, left, low, high, right = match.groups()
+    ends = [None if end in ("inf", "-inf") else exact(end) for end in (low, high)]
+    return Range(ends[0], ends[1], left == "(", right == ")", bool(whole))
+
+
+def exact(text: str) -> Fraction:
+    """A decimal or a fraction, exactly. Raises Rejected."""
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError) as error:
+        raise Rejected(f"{text[:60]!r} is not an exact number") from error
+
+
+def _parsed(text: str) -> tuple[ast.expr, str]:
+    if not isinstance(text, str) or len(text) > _LONGEST:
+        raise Rejected("a formula must be text of bounded length")
+    source = " ".join(text.replace("^", "**").split())
+    try:
+        return ast.parse(source, mode="eval").body, source
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise Rejected(f"{text[:80]!r} is not a formula") from error
+
+
+def _term(tree: ast.expr, source: str) -> Term:
+    match tree:
+        case ast.Constant():
+            return exact(ast.get_source_segment(source, tree) or "")
+        case ast.Name(id="pi"):
+            return call("pi")
+        case ast.Name(id=name):
+            return variable(name)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            inside = _term(operand, source)
+            return -inside if isinstance(inside, Fraction) else call("-", inside)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            a, b = _term(left, source), _term(right, source)
+            if isinstance(op, ast.Div) and isinstance(a, Fraction) and isinstance(b, Fraction) and b:
+                return a / b
+            return call(_OPERATORS[type(op)], a, b)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
+            return call(name, *(_term(argument, source) for argument in args))
+        case _:
+            raise Rejected(f"{(ast.get_source_segment(source, tree) or source)[:80]!r} cannot be read as a term")
