@@ -14,7 +14,7 @@ from flint import acb, arb, ctx
 from dpverify.arithmetic.complex_balls import ANALYTIC, PLAIN
 
 Integrand = Callable[[Any, acb], acb]
-"""f(m, x), m being complex balls. Where m is `ANALYTIC` it must answer with a value that is not finite unless f is analytic on x."""
+"""f(m, x), m being complex balls. Where m is `ANALYTIC` the answer must not be finite unless f is analytic on x."""
 
 _NO_ABSOLUTE_GOAL = -(10**7)
 """As a power of two. Integrals may be as small as they like: only the relative error counts."""

@@ -33,8 +33,8 @@ def enclose(
 ) -> Enclosure:
     """The value of `evaluate` to `digits` guaranteed digits, with a decided least double above it.
 
-    `evaluate(bits)` runs at working precision `bits` + guard and returns a ball that contains the value (or the exact
-    value). `within` is a closed interval that is known to contain it (a probability lies in (0, 1)).
+    `evaluate(bits)` runs at working precision `bits` + guard and returns a ball that contains the value, or the exact
+    value (+infinity included). `within` is a closed interval that is known to contain it (a probability lies in (0, 1)).
     Raises PrecisionError, naming `what()`, when precision runs out.
     """
     bits = goal_bits(digits)
@@ -48,6 +48,8 @@ def enclose(
                 value = value.fmpq()
             if isinstance(value, fmpq):
                 return Enclosure(value, digits=digits)
+            if value == arb.pos_inf():
+                return Enclosure.infinity(digits=digits)
             enclosure = Enclosure(value, digits=digits, within=within)
             accuracy = int(value.rel_accuracy_bits())
             if accuracy >= needed and enclosure.decides_upper:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from flint import arb, ctx, fmpq
 
 from dpverify.arithmetic.balls import BALLS
+from dpverify.arithmetic.derivatives import DerivativeArithmetic, Dual
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.arithmetic.rationals import rational_value
 from dpverify.mechanisms import _quantile
@@ -96,9 +97,13 @@ class AdditivePair:
     # What this pair knows beyond that.
 
     def log_power_moment(self, order: fmpq) -> arb | fmpq | None:
-        if order == _HALF:
-            return self._middle_log_moment()
-        return _stated(lambda m: self.noise.log_power_moment(m, m.exact(order), m.exact(self.noise.shift)))
+        def formula(m: Arithmetic) -> Any:
+            return self.noise.log_power_moment(m, m.exact(order), m.exact(self.noise.shift))
+
+        exact = rational_value(formula)
+        if exact is not None:
+            return exact
+        return self._middle_log_moment() if order == _HALF else _stated(formula)
 
     def _middle_log_moment(self) -> arb | fmpq | None:
         """At order 1/2, where stated formulas may divide by zero: K is convex and even about 1/2, which gives
@@ -129,7 +134,32 @@ class AdditivePair:
 
     def trade_off(self, level: fmpq) -> arb | fmpq:
         """F(u - d), u the point that the noise exceeds with probability `level`."""
+        if level == 0:
+            return fmpq(1)
         return self.noise.cdf(BALLS, _quantile.upper(self.noise, level) - arb(self.noise.shift))
+
+    def tail_with_slope(self, eps: arb) -> tuple[arb, arb] | None:
+        """P(L > eps) and its derivative in eps, over all of a ball within the range of the loss; None outside of it."""
+        limit = self._limit()
+        if limit is not None and not (-arb(limit) < eps < arb(limit)):
+            return None
+        m: Any = DerivativeArithmetic(BALLS)
+        d = m.exact(self.noise.shift)
+        tail: Dual = self.noise.cdf(m, d - self.noise.threshold(m, Dual(eps, 1), d))
+        return tail.value, arb(tail.slope)
+
+    def disclosure_tail(self, eps: fmpq) -> arb | fmpq:
+        """P(the loss against some neighbour exceeds eps). The worst neighbour of an output y lies on the far side of it, at
+        the full distance d, so these are the y with |y| above some v: two tails of P(L > eps), or everything."""
+        tail = self.loss_tail(eps)
+        return min(fmpq(1), 2 * tail) if isinstance(tail, fmpq) else (2 * tail).min(arb(1))
+
+    def disclosure_quantile(self, tail: fmpq) -> arb | fmpq:
+        return self.loss_quantile(tail / 2)
+
+    def concentration_tau(self) -> arb | fmpq | None:
+        # A Gaussian loss N(d^2/2, d^2) has P(L - d^2/2 > a) <= e^{-a^2/(2 d^2)}, with equality of the exponents as a grows.
+        return self.noise.shift if self.noise.against_gaussian == "equal" else None
 
     def zcdp_rho(self) -> arb | fmpq | None:
         if self.noise.zcdp_is_mean_loss:

@@ -30,6 +30,10 @@ class DominatingPair(Protocol):
     - `loss_quantile(tail)`: the least x with P(L > x) <= tail, for 0 < tail < 1;
     - `trade_off(level)`: the least P(not S) over events S with Q(S) <= level, for 0 < level < 1;
     - `loss_atoms()`: where L takes finitely many values, ((P(L = x), Q(L = x)), ...) in decreasing order of x;
+    - `tail_with_slope(ball)`: P(L > eps) and its derivative over all eps in a ball (None where it cannot be followed);
+    - `disclosure_tail(eps)`, `disclosure_quantile(tail)`: as `loss_tail` and `loss_quantile`, for the largest loss against
+      any neighbour at all;
+    - `concentration_tau()`: the least tau of mean-concentrated DP (None: not known);
     - `zcdp_rho()`: the supremum of D_order(P || Q) / order over order > 1, where the family has a proof (None: not known);
     - `gdp_mu()`: the least mu whose Gaussian trade-off function lies on or under this pair's (None: not known).
     """

@@ -1,0 +1,127 @@
+"""Trade-off functions: the least error of the second kind among tests whose error of the first kind is at most `level`.
+
+With delta(eps) for every real eps,  T(level) = sup over eps of 1 - delta(eps) - e^eps level  and, back again,
+delta(eps) = sup over level of 1 - T(level) - e^eps level: each is the convex dual of the other in e^eps.
+"""
+
+from __future__ import annotations
+
+from flint import arb, ctx, fmpq
+
+from dpverify.arithmetic.enclosure import Enclosure
+from dpverify.arithmetic.exact import Number, to_exact
+from dpverify.arithmetic.precision import working_precision
+from dpverify.enclose.refine import check_digits, enclose
+from dpverify.errors import InputError, NotCovered
+from dpverify.guarantees import ApproxDP
+from dpverify.notions._checks import not_negative
+from dpverify.notions.pair import Ball, DominatingPair, Source, largest, pairs_of
+
+
+def trade_off(source: Source, level: Number, *, digits: int = 15) -> Enclosure:
+    """T(level): no test with P(reject | Q) <= level has P(accept | P) below it, whichever pair and order.
+
+    0 <= level <= 1; T(1) = 0, and T(0) is the mass that P has where Q has some. With several pairs it is the convex lower
+    envelope of theirs, which is what the profile knows. Returns an Enclosure.
+    """
+    exact, pairs = _checked_level(level), pairs_of(source)
+    if exact == 1:
+        return Enclosure(fmpq(0), digits=check_digits(digits))
+
+    def value(bits: int) -> Ball:
+        if len(pairs) == 1 and hasattr(pairs[0], "trade_off"):
+            known: Ball = pairs[0].trade_off(exact)
+            return known
+        if exact == 0:
+            return _at_zero(pairs, source)
+        with working_precision(2 * bits + 64):  # T may be far smaller than the numbers that it is the difference of
+            return dual(pairs, exact, bits)
+
+    return enclose(value, check_digits(digits), what=lambda: f"the trade-off function of {source!r} at {exact}", within=(0, 1))
+
+
+def guaranteed(guarantee: ApproxDP, level: Number, *, digits: int = 15) -> Enclosure:
+    """What (epsilon, delta)-DP alone says: max(0, 1 - delta - e^epsilon level, e^-epsilon (1 - delta - level))."""
+    exact = _checked_level(level)
+    eps, delta = to_exact(guarantee.epsilon, "epsilon"), to_exact(guarantee.delta, "delta")
+    if eps == 0 or exact >= 1 - delta:
+        return Enclosure(max(fmpq(0), 1 - delta - exact), digits=check_digits(digits))
+
+    def value(bits: int) -> arb:
+        growth = arb(eps).exp()
+        return (1 - arb(delta) - growth * arb(exact)).max((1 - arb(delta) - arb(exact)) / growth)
+
+    return enclose(value, check_digits(digits), what=lambda: f"the trade-off of {guarantee} at {exact}", within=(0, 1))
+
+
+def dual(pairs: tuple[DominatingPair, ...], level: fmpq, bits: int) -> arb:
+    """sup over eps of 1 - delta(eps) - e^eps level, by bisection on the sign of a slope.
+
+    In x = e^eps the function is concave, with slope Q(L >= eps) - level to the left of x, Q being that of the pair whose
+    hockey-stick divergence is delta(eps); it is no smaller than the slope to the right. Between two points with slopes of
+    opposite signs the supremum lies under both tangents. The answer is as good as the working precision allows.
+    """
+
+    def slope(eps: fmpq) -> arb:
+        chosen = pairs[0] if len(pairs) == 1 else max(pairs, key=lambda pair: arb(pair.hockey_stick(eps)).mid())
+        return 1 - arb(chosen.reversed().loss_tail(-eps)) - arb(level)
+
+    def value(eps: fmpq) -> arb:
+        return 1 - arb(largest(pair.hockey_stick(eps) for pair in pairs)) - arb(eps).exp() * arb(level)
+
+    def rises(eps: fmpq) -> bool | None:
+        """The sign of the slope, at as little precision as it takes; None where it cannot be told at the one in force."""
+        precision = min(64, int(ctx.prec))
+        while True:
+            with working_precision(precision):
+                found = slope(eps)
+            if found > 0 or found < 0:
+                return bool(found > 0)
+            if precision >= int(ctx.prec):
+                return None
+            precision = min(2 * precision, int(ctx.prec))
+
+    reach = fmpq(1)
+    while reach < _FARTHEST and not (rises(-reach) and rises(reach) is False):
+        reach *= 2
+    low, high = -reach, reach
+    if not rises(low):  # the supremum lies between x = 0, where the value is 0, and x = e^low
+        return value(low).union(value(low) + abs(slope(low)) * arb(low).exp())
+    for step in range(4 * int(ctx.prec)):
+        middle = (low + high) / 2
+        upward = rises(middle)
+        if upward is None:  # level with the top, as far as can be told
+            return value(middle).union(value(middle) + abs(slope(middle)) * (arb(high).exp() - arb(low).exp()))
+        low, high = (middle, high) if upward else (low, middle)
+        if step % _PATIENCE == 0:
+            left, right, width = value(low), value(high), arb(high).exp() - arb(low).exp()
+            under, over = left.max(right), (left + slope(low) * width).min(right - slope(high) * width)
+            noisy = not under.rad() < over.upper() * arb(2) ** -bits
+            if noisy or over - under < under * arb(2) ** -bits or over < arb(2) ** -_SMALLEST:
+                break
+    return under.union(over)
+
+
+_PATIENCE = 8
+"""Halvings between two looks at how close the tangents have come."""
+
+
+def _at_zero(pairs: tuple[DominatingPair, ...], source: Source) -> fmpq:
+    """T(0) = 1 where no loss is infinite."""
+    if all(arb(pair.loss_limit()).is_finite() for pair in pairs):
+        return fmpq(1)
+    raise NotCovered(
+        f"{source!r}: with an unbounded privacy loss T(0) is not told from T near 0 here; ask for a level above 0."
+    )
+
+
+_FARTHEST = 2**20
+_SMALLEST = 100_000
+"""As a negative power of two: what is smaller counts as 0."""
+
+
+def _checked_level(level: Number) -> fmpq:
+    number = not_negative(level, "level")
+    if number > 1:
+        raise InputError(f"level = {level}: an error probability is needed; give a number from 0 to 1.")
+    return number
