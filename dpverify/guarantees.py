@@ -46,6 +46,10 @@ class _Guarantee:
                     raise InputError(f"{field.name} = {value}: what may always fail is no guarantee; give less than 1.")
                 object.__setattr__(self, field.name, value)
 
+    def __str__(self) -> str:
+        shown = (f"{field.name}={getattr(self, field.name)}" for field in fields(self))
+        return f"{type(self).__name__}({', '.join(shown)})"
+
     def implies(self, other: Guarantee) -> bool:
         """Whether every mechanism with this guarantee has `other`, by comparison of the parameters alone.
 
