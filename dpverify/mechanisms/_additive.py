@@ -11,7 +11,7 @@ through d only and increases with d.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from flint import fmpq
 
@@ -22,6 +22,7 @@ from dpverify.enclose.refine import check_digits
 from dpverify.errors import ImpossibleRequest, InputError
 from dpverify.mechanisms import _certified, _expressions
 from dpverify.mechanisms._mechanism import Engine, Mechanism, unknown_arithmetic
+from dpverify.mechanisms._parameters import checked_delta, checked_epsilon
 
 if TYPE_CHECKING:
     import numpy as np
@@ -183,6 +184,29 @@ class AdditiveNoise(Mechanism):
 
     def dominating_pairs(self) -> tuple[DominatingPair, ...]:
         return (self.dominating_pair(),)
+
+    @classmethod
+    def bound_probabilistic(
+        cls,
+        *,
+        epsilon: Number,
+        delta: Number,
+        sensitivity: Number = 1,
+        reading: str = "union",
+        digits: int = 15,
+        **shape: Any,
+    ) -> Enclosure:
+        """The least scale at which P(loss > epsilon) <= delta.
+
+        `reading`: "union", the loss being that against the worse of both neighbours [Liu 2019, Corollary 8]; "pairwise", the
+        signed loss against one neighbour. `epsilon` >= 0 in nats, 0 <= `delta` < 1. Returns an Enclosure; its `.upper` is the
+        least double that satisfies the claim. Probabilistic DP implies (epsilon, delta)-DP; it is not closed under
+        post-processing. Raises ImpossibleRequest where no scale will do.
+        """
+        from dpverify.mechanisms import _disclosure
+
+        member = cls(**{cls.scale_name: 1, **shape}, sensitivity=sensitivity)
+        return _disclosure.scale(member, checked_epsilon(epsilon), checked_delta(delta), reading, check_digits(digits))
 
     def profile_array(self, epsilons: ArrayLike) -> NDArray[np.float64]:
         """delta at each epsilon, in double precision (kind of exactness: *heuristic*), for plots and tables."""
