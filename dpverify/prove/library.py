@@ -81,7 +81,7 @@ def _theorem(table: Mapping[str, Any], datas: Mapping[str, Data]) -> Theorem:
     return Theorem(
         name=table["id"],
         claim=" ".join(table["claim"].split()),
-        schema=table["schema"],
+        argument=schema.argument or " ".join(table["argument"].split()),
         obligations=original,
         refutes=schema.refutes,
         box=bool(table.get("box")),

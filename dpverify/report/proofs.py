@@ -40,7 +40,8 @@ def as_data(lines: Sequence[Line]) -> list[dict[str, Any]]:
 def trust(line: Line) -> str:
     """What a reader must believe beside the kernel."""
     theorem = line.entry.theorem
-    parts = ["kernel", f"schema {theorem.schema}"]
+    schema = line.entry.table["schema"]
+    parts = ["kernel", f"schema {schema}" if "argument" not in line.entry.table else "the argument stated with the claim"]
     lemmas = [obligation.lemma for obligation in theorem.obligations if obligation.lemma]
     if lemmas:
         parts.append(f"theorems {', '.join(lemmas)}")
@@ -67,6 +68,8 @@ def witness(line: Line) -> str | None:
     """The witness of a refutation in one line, with both sides of what it shows; None where nothing is refuted."""
     if not line.entry.theorem.refutes or line.fault or line.outcome.missing:
         return None
+    if "exhibit" in line.entry.table:
+        return str(line.entry.table["exhibit"])
     parts = []
     for obligation in line.entry.theorem.obligations:
         if obligation.statement is None or not obligation.statement.exists:
@@ -159,7 +162,7 @@ def as_markdown(lines: Sequence[Line], command: str) -> str:
         written.append(f"| {line.entry.name} | {source} | {line.verdict} | {trust(line)} | {_cell(remark)} |")
     for line in lines:
         written += ["", f"## {line.entry.name}", "", line.entry.theorem.claim, "", f"**{line.verdict}**", ""]
-        written += [f"- {text}" for text in obligations(line)]
+        written += [line.entry.theorem.argument, "", *(f"- {text}" for text in obligations(line))]
         mutants = [f"- mutant: {mutant['why']}" for mutant in line.entry.table.get("mutant", [])]
         written += [f"{text} (refuted)" for text in mutants] if not line.fault else mutants
     return "\n".join(written) + "\n"
@@ -182,5 +185,5 @@ def mapping(lines: Sequence[Line], command: str) -> str:
     for line in sorted(lines, key=lambda line: (line.entry.table["source"], line.entry.name)):
         name = line.entry.name
         files = f"[{name}.toml]({name}.toml) | [{name}.json](certificates/{name}.json)"
-        written.append(f"| {line.entry.table['source']} | {files} | {line.entry.theorem.schema} |")
+        written.append(f"| {line.entry.table['source']} | {files} | {line.entry.table['schema']} |")
     return "\n".join(written) + "\n"

@@ -51,7 +51,8 @@ class Theorem:
 
     name: str
     claim: str
-    schema: str
+    argument: str
+    """Why the obligations imply the claim; the reader's part of the proof."""
     obligations: tuple[Obligation, ...]
     refutes: bool = False
     """The obligations are the negation of the claim."""
@@ -61,7 +62,7 @@ class Theorem:
 
     def fingerprint(self) -> str:
         """The hash of the claim, its obligations and its mutants."""
-        parts = [self.name, self.claim, self.schema, str(self.refutes), str(self.box)]
+        parts = [self.name, self.claim, self.argument, str(self.refutes), str(self.box)]
         for obligations in (self.obligations, *self.mutants):
             parts += ["--", *(obligation.text() for obligation in obligations)]
         return fingerprint("\n".join(parts))

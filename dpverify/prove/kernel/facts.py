@@ -14,6 +14,7 @@ A fact is a relation between terms in its parameters, valid under its conditions
 - exp_increasing: e^a <= e^b for a <= b.
 - log_increasing: log a <= log b for 0 < a <= b.
 - power_increasing: a^p <= b^p for 0 < a <= b and p >= 0.
+- square_nonnegative: a^2 >= 0.
 - product_of_nonnegative: a b >= 0 for a >= 0 and b >= 0; with this, hypotheses can be multiplied.
 """
 
@@ -57,6 +58,7 @@ FACTS: dict[str, Fact] = {
     "exp_increasing": Fact(("a", "b"), _ORDERED, ("<=", "(exp a)", "(exp b)")),
     "log_increasing": Fact(("a", "b"), (*_POSITIVE_A, *_ORDERED), ("<=", "(log a)", "(log b)")),
     "power_increasing": Fact(("a", "b", "p"), (*_POSITIVE_A, *_ORDERED, (">=", "p", "0")), ("<=", "(^ a p)", "(^ b p)")),
+    "square_nonnegative": Fact(("a",), (), (">=", "(* a a)", "0")),
     "product_of_nonnegative": Fact(("a", "b"), ((">=", "a", "0"), (">=", "b", "0")), (">=", "(* a b)", "0")),
 }
 

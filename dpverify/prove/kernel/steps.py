@@ -102,21 +102,23 @@ def _nonneg_coeffs(goal: Statement, step: Step) -> list[Subgoal]:
     """right - left, less multiples of hypotheses, has coefficients of one sign.
 
     `use`: pairs [i, m]: m times what hypothesis i says to be non-negative is subtracted, where m >= 0 must be shown likewise
-    (any m if the hypothesis is an equation).
+    (any m if the hypothesis is an equation). For a strict conclusion, what is left must be positive, or a used hypothesis
+    strict and its m positive.
     """
     algebra = _algebra(goal)
-    rest = goal.conclusion.difference
+    rest, gained = goal.conclusion.difference, False
     for entry in _listed(step["use"]):
         index, multiplier = _entry(entry, 2)
         hypothesis, factor = _hypothesis(goal, index), parse(multiplier)
         if hypothesis.op != "=" and not algebra.has_sign(algebra.normal(factor)[0], strictly=False):
             raise Rejected(f"the multiplier {multiplier[:80]} is not shown to be non-negative")
+        gained = gained or (hypothesis.strict and algebra.has_sign(algebra.normal(factor)[0], strictly=True))
         rest = Call("-", (rest, Call("*", (factor, hypothesis.difference))))
     above, _ = algebra.normal(rest)
     if goal.conclusion.op == "=":
         if above:
             raise Rejected(f"no equation: {goal.conclusion.text()[:200]}")
-    elif not algebra.has_sign(above, strictly=goal.conclusion.strict):
+    elif not algebra.has_sign(above, strictly=goal.conclusion.strict and not gained):
         raise Rejected(f"coefficients do not show {goal.conclusion.text()[:200]}")
     return []
 
@@ -193,6 +195,16 @@ def _cases(goal: Statement, step: Step) -> list[Subgoal]:
     _algebra(goal).normal(term)
     sides = (("<=", step["below"]), (">=", step["above"]))
     return [(goal.assuming(Relation(op, term, ZERO)), proof) for op, proof in sides]
+
+
+def _split(goal: Statement, step: Step) -> list[Subgoal]:
+    """The range of a variable in two parts, which meet at a rational."""
+    name, at = variable(step["variable"]), number(step["at"])
+    domain = goal.ranges().get(name)
+    if domain is None or at not in domain:
+        raise Rejected(f"{name} does not take the value {step['at']}")
+    parts = (replace(domain, high=at, high_open=False), step["below"]), (replace(domain, low=at, low_open=False), step["above"])
+    return [(goal.with_range(name, part), proof) for part, proof in parts]
 
 
 def _monotone(goal: Statement, step: Step) -> list[Subgoal]:
@@ -299,6 +311,7 @@ KINDS: dict[str, tuple[set[str], Callable[[Statement, Step], list[Subgoal]]]] = 
     "fact": ({"name", "at", "conditions"}, _fact),
     "have": ({"claim", "proof", "then"}, _have),
     "cases": ({"term", "below", "above"}, _cases),
+    "split": ({"variable", "at", "below", "above"}, _split),
     "monotone": ({"variable", "from", "strict", "base", "slope"}, _monotone),
     "exponentiate": ({"then"}, _exponentiate),
     "shift": ({"variable", "side", "bound", "then"}, _shift),

@@ -7,12 +7,18 @@ library only.
 
 from __future__ import annotations
 
-from dpverify.prove.schemas import additive, inequalities
+from dpverify.prove.schemas import additive, arguments, events, finite, inequalities
 from dpverify.prove.schemas.parts import Schema
 
 SCHEMAS: dict[str, Schema] = {
     "privacy profile": additive.PROFILE,
     "calibration": additive.CALIBRATION,
+    "event": events.EVENT,
+    "counting event": events.COUNT,
+    "finite mechanism": finite.FINITE,
+    "argument": arguments.ARGUMENT,
+    "exhibit": arguments.EXHIBIT,
+    "refuting argument": arguments.REFUTATION,
     "inequality": inequalities.INEQUALITY,
     "counterexample": inequalities.COUNTEREXAMPLE,
 }

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dpverify.prove.kernel.calculus import derivative
+from dpverify.prove.kernel.certificate import Obligation
 from dpverify.prove.kernel.statements import Range, Relation
 from dpverify.prove.kernel.terms import Rejected, Term, call, substitute
 from dpverify.prove.schemas.parts import HALF, NONNEGATIVE, ONE, POSITIVE, REAL, ZERO, Data, Schema, forall, obligation
-
-if TYPE_CHECKING:
-    from dpverify.prove.kernel.certificate import Obligation
+from dpverify.prove.schemas.reading import ranges
 
 PROFILE_ARGUMENT = """\
 Noise s X is added to a number that moves by at most D; X has the density e^-psi with psi even, cdf F; d = D/s. psi' >= 0 and
@@ -35,6 +32,7 @@ def _profile(data: Data) -> tuple[Obligation, ...]:
     slope = derivative(psi, x)
     far = {x: Range(ONE)}
     found = [
+        *(Obligation(name=f"lemma {name}", lemma=name) for name in ("V-L1", "V-L2")),
         obligation(
             "the density is the derivative of the cdf", forall(beyond, "=", derivative(cdf, x), call("exp", call("-", psi)))
         ),
@@ -98,9 +96,6 @@ def _calibration(data: Data) -> tuple[Obligation, ...]:
     table = data.table["calibration"]
     if set(table) != {"noise", "for", "where", "epsilon", "delta", "shift"}:
         raise Rejected("a calibration has noise, for, where, epsilon, delta and shift")
-    from dpverify.prove.kernel.certificate import Obligation
-    from dpverify.prove.schemas.reading import ranges
-
     profile, bounded = profile_of(data, table["noise"])
     eps, delta, d = (data.reader.term(table[name]) for name in ("epsilon", "delta", "shift"))
     variables = dict(ranges(table["for"]))

@@ -1,6 +1,7 @@
 """Formulas as authors write them, `(e^{d/2} - 1)^2` as `(exp(d/2) - 1)^2`, read into the kernel's terms.
 
-The text is parsed by Python's grammar for expressions and walked; nothing is evaluated, and decimals are exact.
+The text is parsed by Python's grammar for expressions and walked; nothing is evaluated, and decimals are exact. `diff(f, x)` is
+the derivative of f, by the rules of the kernel.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dpverify.prove.kernel.calculus import derivative
 from dpverify.prove.kernel.statements import Range, Relation, Statement
-from dpverify.prove.kernel.terms import Rejected, Term, call, substitute, variable
+from dpverify.prove.kernel.terms import Rejected, Term, call, variable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,14 +36,14 @@ class Reader:
     def term(self, text: str) -> Term:
         """A term. Raises Rejected."""
         tree, source = _parsed(text)
-        return substitute(_term(tree, source), self._let)
+        return _term(tree, source, self._let)
 
     def relation(self, text: str) -> Relation:
         """One comparison of two terms. Raises Rejected."""
         tree, source = _parsed(re.sub(r"(?<![<>=])=(?!=)", "==", text))
         if not isinstance(tree, ast.Compare) or len(tree.ops) != 1 or type(tree.ops[0]) not in _COMPARISONS:
             raise Rejected(f"{text[:80]!r} is not one comparison")
-        sides = [substitute(_term(side, source), self._let) for side in (tree.left, tree.comparators[0])]
+        sides = [_term(side, source, self._let) for side in (tree.left, tree.comparators[0])]
         return Relation(_COMPARISONS[type(tree.ops[0])], sides[0], sides[1])
 
     def statement(self, data: Mapping[str, Any]) -> Statement:
@@ -89,23 +91,25 @@ def _parsed(text: str) -> tuple[ast.expr, str]:
         raise Rejected(f"{text[:80]!r} is not a formula") from error
 
 
-def _term(tree: ast.expr, source: str) -> Term:
+def _term(tree: ast.expr, source: str, let: Mapping[str, Term]) -> Term:
     match tree:
+        case ast.Call(func=ast.Name(id="diff"), args=[differentiated, ast.Name(id=name)]):
+            return derivative(_term(differentiated, source, let), name)
         case ast.Constant():
             return exact(ast.get_source_segment(source, tree) or "")
         case ast.Name(id="pi"):
             return call("pi")
         case ast.Name(id=name):
-            return variable(name)
+            return let.get(name, variable(name))
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            inside = _term(operand, source)
+            inside = _term(operand, source, let)
             return -inside if isinstance(inside, Fraction) else call("-", inside)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            a, b = _term(left, source), _term(right, source)
+            a, b = _term(left, source, let), _term(right, source, let)
             if isinstance(op, ast.Div) and isinstance(a, Fraction) and isinstance(b, Fraction) and b:
                 return a / b
             return call(_OPERATORS[type(op)], a, b)
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
-            return call(name, *(_term(argument, source) for argument in args))
+            return call(name, *(_term(argument, source, let) for argument in args))
         case _:
             raise Rejected(f"{(ast.get_source_segment(source, tree) or source)[:80]!r} cannot be read as a term")

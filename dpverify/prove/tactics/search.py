@@ -23,13 +23,14 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "monotone": {"strict": "base", "base": {}, "slope": {}},
     "have": {"proof": {}, "then": {}},
     "cases": {"below": {}, "above": {}},
+    "split": {"below": {}, "above": {}},
     "shift": {"side": "above", "bound": "0", "then": {}},
     "substitute": {"then": {}},
     "generalise": {"then": {}},
     "exponentiate": {"then": {}},
     "fact": {"conditions": []},
 }
-_TERMS = {"bound", "term"}
+_TERMS = {"bound", "term", "at"}
 _CANDIDATES = tuple(
     Fraction(text) for text in ("1", "1/2", "2", "1/3", "3", "1/10", "3/2", "1/100", "5", "10", "7/10", "-1", "0")
 )
@@ -44,7 +45,7 @@ def find(goal: Statement, hint: Mapping[str, Any], reader: Reader) -> Step:
     if not hint:
         return _automatic(goal)
     step = {**DEFAULTS.get(hint.get("kind", ""), {}), **hint}
-    for key in _TERMS & set(step):
+    for key in _TERMS & set(step) - ({"at"} if step["kind"] == "fact" else set()):
         step[key] = show(reader.term(step[key]))
     if step["kind"] == "have":
         claim = reader.relation(step["claim"])
@@ -79,7 +80,12 @@ def find(goal: Statement, hint: Mapping[str, Any], reader: Reader) -> Step:
 def _filled(step: Step, found: list[Step]) -> Step:
     """The step with its parts, which `reduce` named in the order of its fields, replaced by what was found."""
     rest = iter(found)
-    order = {"have": ("proof", "then"), "cases": ("below", "above"), "monotone": ("base", "slope")}.get(step["kind"], ("then",))
+    order = {
+        "have": ("proof", "then"),
+        "cases": ("below", "above"),
+        "split": ("below", "above"),
+        "monotone": ("base", "slope"),
+    }.get(step["kind"], ("then",))
     filled = dict(step)
     for field in ("conditions", "each"):
         if field in step:
@@ -102,6 +108,8 @@ def _automatic(goal: Statement) -> Step:
 
 def _attempts(goal: Statement) -> Iterator[Step]:
     if goal.exists:
+        if not goal.variables:
+            yield {"kind": "witness", "point": {}}
         return
     shifts = _shifts(goal)
     for count in range(min(len(shifts), 3) + 1):
