@@ -55,7 +55,7 @@ class PairCounts:
 
 
 def log_capital(pairs: PairCounts, *, epsilon: float, delta: float) -> float:
-    """The natural logarithm of the bettor's capital after these pairs, rounded down; 0.0 before the first.
+    """The natural logarithm of the bettor's capital after these pairs, rounded down; at most 0.0 before the first.
 
     `epsilon` >= 0 in nats, `delta` in [0, 1]: doubles at least as large as the claim. At stopping time or fixed sample
     alike, the claim is refuted at level alpha where it is >= -log(alpha). -inf where every bet lost.
@@ -104,8 +104,8 @@ _STAKES = 2.0 ** (-np.arange(80) / 4)
 _WEIGHTS = (1 / (4 + np.arange(80))) / float(np.sum(1 / (4 + np.arange(80)))) * (1 - 1e-9)
 """More on large stakes, which settle blatant violations; they sum to less than 1, rounding included."""
 
-_TERMS = 10
-"""How many of the largest terms are certified and added; the others are left out."""
+_SMALL = 10.0
+"""Terms that are e^10 times smaller than the largest are left out of the certified sum."""
 
 
 def _log_mixture(outcomes: Sequence[tuple[int, arb]]) -> float:
@@ -117,7 +117,7 @@ def _log_mixture(outcomes: Sequence[tuple[int, arb]]) -> float:
     loss = min((z.lower() for _, z in outcomes), key=float)
     total = arb(0)
     best: arb | None = None
-    for j in np.argsort(-guess)[:_TERMS]:
+    for j in np.flatnonzero(guess > guess.max() - _SMALL):
         stake = arb(float(_STAKES[j]))
         if not 1 + stake * loss > 0:
             continue

@@ -58,7 +58,7 @@ def delta_lower(counts: Counts, *, epsilon: float, alpha: float, design: Design 
     It is the joint test in either design. Parameters, guarantee and errors as for `epsilon_lower`.
     """
     check(alpha=alpha, epsilon=epsilon)
-    _conditional(counts, 0.0, design)
+    _conditional(counts, 1.0, design)
     return joint_delta_lower(counts, epsilon=epsilon, alpha=alpha)
 
 
@@ -75,15 +75,15 @@ def p_value(counts: Counts, *, epsilon: float, delta: float, design: Design = "r
 
 
 def _conditional(counts: Counts, delta: float, design: Design) -> bool:
-    """Whether the conditional test answers. A split that no fair coin makes is refused: the test would not be valid."""
-    if design == "fixed":
-        return False
-    if design != "random-side":
+    """Whether the conditional test answers. It is not valid for a split that no fair coin makes, and that is refused."""
+    if design not in ("random-side", "fixed"):
         raise InputError(f'design = {design!r}: it is "random-side" or "fixed".')
+    if design == "fixed" or delta > 0:
+        return False
     total = counts.draws + counts.other_draws
     if (counts.draws - counts.other_draws) ** 2 > 81 * total:
         raise InputError(
             f"{counts.draws} draws on one side and {counts.other_draws} on the other do not come from a fair coin for each"
             ' trial (nine standard deviations off). Draw the side of each trial by a coin, or pass design="fixed".'
         )
-    return delta == 0
+    return True
