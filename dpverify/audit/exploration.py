@@ -26,11 +26,13 @@ Pair: TypeAlias = "tuple[Table, Table]"
 @dataclass(frozen=True, slots=True)
 class Lead:
     """Why an event is worth a look: the side on which it should be likelier (`forward`: the first), the bound that is forecast,
-    and, where it never occurred on the other side, how often it did on this one (`unmatched`)."""
+    and, where it never occurred on the other side, how often it did on this one (`unmatched`). `error` is the standard
+    deviation of the log ratio that the promise rests on, once it has been ranked."""
 
     forward: bool
     promise: float
     unmatched: int
+    error: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

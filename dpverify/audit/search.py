@@ -50,10 +50,10 @@ def pick(tables: Pair, *, grid: Mapping[Path, float], bits: bool, forecast: Fore
     ranked = [(candidate, False) for candidate in _ranked(_halves(rounded, forecast), precise=False)]
     if bits and _differ(tables, rounded):
         ranked += [(candidate, True) for candidate in _ranked(_halves(tables, forecast), precise=True)]
-    # of events that promise the same to the percent, the one that is said in fewer words
-    percent = max((candidate.lead.promise for candidate, _ in ranked), default=0.0) / 100
-    percent = percent if 0 < percent < np.inf else 0.01
-    ranked.sort(key=lambda entry: (-np.rint(entry[0].lead.promise / percent), len(entry[0].event.describe())))
+    # of events whose promises differ by less than chance moves them, the one that is said in fewer words
+    leader = max((candidate.lead for candidate, _ in ranked), key=lambda lead: lead.promise, default=Lead(True, 0.0, 0))
+    step = max(leader.error / 2, 1e-3)
+    ranked.sort(key=lambda entry: (-np.rint(entry[0].lead.promise / step), len(entry[0].event.describe())))
     chosen: list[tuple[Candidate, bool]] = []
     masks: list[tuple[bool, NDArray[np.bool_]]] = []
     for candidate, precise in ranked:
@@ -121,7 +121,8 @@ def _again(exploration: Exploration, candidate: Candidate) -> Candidate:
     hits, other_hits = int(candidate.event.mask(table).sum()), int(candidate.event.mask(other).sum())
     promise = exploration.forecast(np.array([hits]), table.size, np.array([other_hits]), other.size)
     unmatched = hits + candidate.lead.unmatched if candidate.lead.unmatched and not other_hits else 0
-    return Candidate(candidate.event, Lead(candidate.lead.forward, float(promise[0]), unmatched))
+    error = (1 / max(hits, 1) + 1 / max(other_hits, 1)) ** 0.5
+    return Candidate(candidate.event, Lead(candidate.lead.forward, float(promise[0]), unmatched, error))
 
 
 def _candidates(exploration: Exploration) -> Iterator[Candidate]:

@@ -9,6 +9,7 @@ import os
 import random
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import pytest
 from dpverify.audit.api import audit
 from dpverify.audit.callables import form_of
 from dpverify.audit.calls import Calls, Request
-from dpverify.audit.child import ChildCalls
+from dpverify.audit.child import ChildCalls, _serve
 from dpverify.audit.evidence import recheck
 from dpverify.errors import InputError, MechanismError
 from dpverify.guarantees import Verdict
@@ -166,11 +167,47 @@ def test_global_generators_are_seeded_and_put_back() -> None:
     assert (random.getstate(), np.random.get_state()[1].tolist()) == before  # type: ignore[index]
 
 
+def sound(data: int, rng: np.random.Generator, size: int) -> Any:
+    return data + rng.geometric(0.5, size) - rng.geometric(0.5, size)
+
+
 # --- the child process ------------------------------------------------------------------------------------------------
 
 
-def sound(data: int, rng: np.random.Generator, size: int) -> Any:
-    return data + rng.geometric(0.5, size) - rng.geometric(0.5, size)
+def test_the_child_answers_until_the_other_end_is_closed() -> None:
+    """The child's loop, run here: a heartbeat while calls are slow, a table, a failure, and the end."""
+
+    def slow(data: int) -> int:
+        time.sleep(0.002)
+        if data:
+            raise ValueError("no")
+        return data
+
+    ours, theirs = multiprocessing.Pipe()
+    heard: list[Any] = []
+
+    def parent() -> None:
+        heard.append(ours.recv())
+        for side in (0, 1):
+            ours.send(Request(side=side, block=side, size=30))
+            heard.append(ours.recv())
+            while heard[-1][0] == "alive":
+                heard.append(ours.recv())
+        ours.close()
+
+    before = signal.getsignal(signal.SIGINT)
+    thread = threading.Thread(target=parent)
+    thread.start()
+    try:
+        _serve(theirs, slow, form_of(slow), (0, 1), 0, 0.05)
+    finally:
+        signal.signal(signal.SIGINT, before)
+        thread.join()
+    words = [word for word, _ in heard]
+    assert words[0] == "ready"
+    assert "alive" in words
+    assert words[-1] == "failed"
+    assert next(content for word, content in heard if word == "table").size == 30
 
 
 def test_a_child_process_draws_the_same_outputs() -> None:
