@@ -97,26 +97,23 @@ def _binomial(term: Call) -> tuple[int, int]:
 
 
 def refined(term: Term, box: Box, arithmetic: Arithmetic) -> Interval:
-    """As `evaluate`, sharper on small boxes: monotone variables at their ends, then the mean-value form in the others.
+    """As `evaluate`, with a lower end that is sharper on small boxes: monotone variables at an end, the mean-value form in the others.
 
-    For x, c in the box, f(x) = f(c) + sum_i f_i(z) (x_i - c_i) with z on the segment between them; if f_i has one sign on the
-    box, the least and the greatest value lie on the two faces of variable i. The term was evaluated on the whole box first, so
-    it is defined there.
+    For x, c in the box, f(x) = f(c) + sum_i f_i(z) (x_i - c_i) with z on the segment between them; if f_i has one sign on the box, the
+    least value lies on a face of variable i. The term was evaluated on the whole box first, so it is defined there.
     """
     m = arithmetic
     whole = evaluate(term, box, m)
-    below, above, slopes = dict(box), dict(box), {}
+    below, slopes = dict(box), {}
     for name in sorted(free(term)):
         slope = evaluate(derivative(term, name), box, m)
-        low, high = Interval(box[name].low, box[name].low), Interval(box[name].high, box[name].high)
         if slope.low >= 0:
-            below[name], above[name] = low, high
+            below[name] = Interval(box[name].low, box[name].low)
         elif slope.high <= 0:
-            below[name], above[name] = high, low
+            below[name] = Interval(box[name].high, box[name].high)
         else:
             slopes[name] = slope
-    least, greatest = (_mean_value(term, face, slopes, m) for face in (below, above))
-    return Interval(max(whole.low, least.low), min(whole.high, greatest.high))
+    return Interval(max(whole.low, _mean_value(term, below, slopes, m).low), whole.high)
 
 
 def _mean_value(term: Term, box: Box, slopes: Mapping[str, Interval], m: Arithmetic) -> Interval:

@@ -211,7 +211,7 @@ def _monotone(goal: Statement, step: Step) -> list[Subgoal]:
     """f >= 0 on an interval of `variable`, because f >= 0 at the end `from` and does not fall on the way from there.
 
     For f > 0, `strict` says whether the "base" (the value at that end) or the "slope" is to be positive; the latter needs the
-    end to be open. f must be defined, hence continuous, on the closed interval. Hypotheses about the variable are given up:
+    end to be open. f must be defined, hence continuous, up to and with that end. Hypotheses about the variable are given up:
     they might fail on the way.
     """
     name, end = variable(step["variable"]), step["from"]
@@ -224,7 +224,8 @@ def _monotone(goal: Statement, step: Step) -> list[Subgoal]:
         raise Rejected(f"{name} has no end {end} to start from")
     kept = tuple(h for h in goal.hypotheses if name not in free(h.left) | free(h.right))
     goal, value = replace(goal, hypotheses=kept), goal.conclusion.difference
-    _algebra(goal.with_range(name, replace(domain, low_open=False, high_open=False))).normal(value)
+    closed = replace(domain, low_open=False) if end == "low" else replace(domain, high_open=False)
+    _algebra(goal.with_range(name, closed)).normal(value)
     base = Relation(">" if goal.conclusion.strict and not by_slope else ">=", value, ZERO)
     towards = {"low": (">", ">="), "high": ("<", "<=")}[end]
     slope = Relation(towards[0 if by_slope else 1], derivative(value, name), ZERO)
