@@ -39,9 +39,13 @@ def quantile(alpha: float) -> float:
 
 
 def ratio_above(epsilon: float) -> float:
-    """e^epsilon, rounded up (inf beyond the largest double)."""
+    """e^epsilon, rounded up; inf beyond 1e25, where no count of draws in this world could reject the claim."""
     with working_precision(80):
-        return arb_above(arb(epsilon).exp().upper())
+        ratio = arb_above(arb(epsilon).exp().upper())
+    return ratio if ratio <= _LARGEST_RATIO else math.inf
+
+
+_LARGEST_RATIO = 1e25
 
 
 @dataclass(slots=True)

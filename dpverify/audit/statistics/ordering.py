@@ -115,7 +115,7 @@ def _deviances(x: Floats, y: Floats, slope: float, shift: float) -> tuple[Floats
     b = (1 + slope) * shift - slope * (x + y)
     root = np.sqrt(b * b + 4 * (1 + slope) * slope * shift * y)
     if slope > 0:
-        mu = np.where(b < 0, (root - b) / (2 * (1 + slope) * slope), 2 * shift * y / np.maximum(b + root, 1e-300))
+        mu = np.where(b < 0, (root - b) / (2 * (1 + slope) * slope), 2 * shift * y / np.where(b < 0, 1.0, b + root))
     else:
         mu = y
     m = shift + slope * mu

@@ -55,7 +55,7 @@ def detectable_epsilon(
     check(delta=delta, alpha=alpha, epsilon=epsilon)
     check(alpha=power)
     q = upper(other_hits, other_draws, alpha)
-    if draws == 0 or other_draws == 0 or q >= 1:
+    if draws == 0 or other_draws == 0 or q * ratio_above(epsilon) + delta >= 1:  # the claim allows P(S) = 1
         return math.inf
     low, high = windows(other_draws, q, _OUTSIDE)
     if delta == 0 and design == "random-side":
@@ -137,8 +137,6 @@ def _joint_critical(
     counts in it can have, each of its counts is rejected. Those sets all lie between the ends taken here.
     """
     ratio, beta = ratio_above(epsilon), NUISANCE_SHARE * alpha
-    if math.isinf(ratio) or delta >= 1:
-        return np.full(last - first + 1, draws + 1, dtype=np.int64)
     edge, z, q_high = Edge(ratio=ratio, delta=delta), quantile(alpha), upper(last, other_draws, beta / 2)
 
     def region(minus_log_slope: float) -> RegionOfCounts:
@@ -153,5 +151,5 @@ def _joint_critical(
     slope = ratio * draws / other_draws
     mean = slope * (last + first + 1) / 2
     steepness = (z + 1 / (1 + z)) * mean / math.sqrt(delta * draws + mean * (1 + slope))
-    found = region(largest_rejected(surplus, -math.log(slope), steepness, floor=-700.0, resolution=2e-3 / steepness))
+    found = region(largest_rejected(surplus, -math.log(slope), steepness, floor=-60.0, resolution=2e-3 / steepness))
     return np.minimum(found.over(first / other_draws, last / other_draws, _OUTSIDE).at(first, last), draws + 1)

@@ -21,7 +21,7 @@ import math
 from flint import arb
 
 MOST_TERMS = 4096
-"""Within a hundredth of a standard deviation of the mean the fraction is cut here, and the ball is wide (and still right)."""
+"""A cap on the work near the mean, where the ball closes slowly: cut here it may be wide, and is still right."""
 
 
 def working_bits(trials: int) -> int:

@@ -187,7 +187,7 @@ def test_decision_and_bound_agree_for_the_conditional_test(hits: int, other_hits
     assert not rejects(counts, epsilon=bound + 1e-9, delta=0, alpha=alpha)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(counts_of(2000), DELTAS, ALPHAS, st.sampled_from([0.0, 0.5, 2.0]))
 def test_delta_bound_and_decision_agree(counts: Counts, delta: float, alpha: float, epsilon: float) -> None:
     bound = delta_lower(counts, epsilon=epsilon, alpha=alpha)
@@ -251,7 +251,7 @@ def test_without_other_hits_the_conditional_bound_has_a_closed_form() -> None:
 @pytest.mark.parametrize("alpha", [0.05, 1e-3, 1e-5])
 def test_the_ranking_follows_the_certified_bound(delta: float, draws: int, alpha: float) -> None:
     free = round(2 * draws * delta)
-    pairs = [(x + free, y) for x in (8, 20, 60, 400) for y in (0, 1, 2, 5, 30)]
+    pairs = [(x + free, y) for x in (12, 60, 400) for y in (0, 1, 2, 30)]
     for x, y in pairs:
         certified = epsilon_lower(at(x, draws, y, draws), delta=delta, alpha=alpha)
         guess = float(approximate_epsilon_lower(x, draws, y, draws, delta=delta, alpha=alpha))
