@@ -37,25 +37,23 @@ class Cells:
         """`size` independent cells."""
         uniforms = rng.integers(0, 1 << WORD_BITS, size, dtype=np.int64)
         low, high = self._brackets(uniforms)
-        doubtful = np.zeros(size, dtype=np.bool_)
         while True:
-            open_ = np.flatnonzero(high - low > 1)
-            if not open_.size:
+            wide = np.flatnonzero(high - low > 1)
+            if not wide.size:
                 break
-            middle = (low[open_] + high[open_]) // 2
-            words = self._words_at(middle)
-            above = uniforms[open_] > words
-            doubtful[open_] |= uniforms[open_] == words
-            low[open_[above]] = middle[above]
-            high[open_[~above]] = middle[~above]
-        # Cell `high` lies between its lower edge, which is the upper edge of cell `low`, and its upper edge.
-        doubtful |= (uniforms == self._words_at(high)) | (uniforms == self._words_at(low))
+            middle = (low[wide] + high[wide]) // 2
+            above = uniforms[wide] > self._words_at(middle)
+            low[wide[above]] = middle[above]
+            high[wide[~above]] = middle[~above]
+        # Cell `high` lies between its lower edge, which is the upper edge of cell `low`, and its upper edge. Where the first
+        # word does not put the number strictly between the two, more words decide.
+        doubtful = (uniforms <= self._words_at(low)) | (uniforms >= self._words_at(high))
         for place in np.flatnonzero(doubtful):
             high[place] = self._exactly(int(uniforms[place]), rng)
         return high
 
     def _brackets(self, uniforms: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Cells low < high such that the number lies above the upper edge of `low`, and not above that of `high`."""
+        """Cells low < high such that, as far as first words go, the number lies between their upper edges."""
         ends = [self._centre]
         for direction in (-1, 1):
             reach = 1

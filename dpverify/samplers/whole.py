@@ -28,6 +28,19 @@ def whole_release(noise: Callable[[np.random.Generator, int], Integers], *, law:
     return Sampler(exactness=EXACT, law=law, release=release)
 
 
+def clamped(inner: Sampler, largest: int, *, law: str) -> Sampler:
+    """The sampler whose releases outside 0 ... largest are moved to the nearer end; the true answer must lie inside."""
+
+    def release(data: Any, rng: np.random.Generator, size: int) -> Integers:
+        answer = whole_answer(data)
+        if not 0 <= answer <= largest:
+            raise InputError(f"data = {data!r}: the count must lie between 0 and {largest}.")
+        outputs: Integers = np.clip(inner(answer, rng, size), 0, largest)
+        return outputs
+
+    return Sampler(exactness=inner.exactness, law=law, release=release)
+
+
 def whole_answer(data: Any) -> int:
     """The true answer as an integer, or an InputError."""
     exact = to_exact(data, "data")
