@@ -81,7 +81,7 @@ def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
     cuts = cut_points(first, second, pooled, FINE_CUTS)
     below, other_below = _at_most(first, cuts), _at_most(second, cuts)
     for index, lead in exploration.best(
-        np.concatenate([below, len(first) - below]), np.concatenate([other_below, len(second) - other_below])
+        np.concatenate([below, len(first) - below]), np.concatenate([other_below, len(second) - other_below]), keep=3
     ):
         cut = plain_cut(cuts[index % len(cuts)], pooled)
         event = Within(scalar, -math.inf, cut) if index < len(cuts) else Within(scalar, cut, math.inf)
