@@ -59,6 +59,9 @@ class BallArithmetic:
     def atan(self, x: arb) -> arb:
         return x.atan()
 
+    def floor(self, x: arb) -> arb:
+        return x.floor()
+
     def gamma(self, x: arb) -> arb:
         return x.gamma()
 

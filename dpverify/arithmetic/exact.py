@@ -114,6 +114,35 @@ def _from_other(value: Any, name: str) -> fmpq:
     raise InputError(f"{name} = {value!r}: a rational number is needed, not {type(value).__name__}; {_FORMS}.")
 
 
+_LARGEST_POWER = 1 << 21
+"""Bits of a rational power beyond which no number that `to_exact` lets in can equal it."""
+
+
+def rational_power(base: fmpq, exponent: fmpq) -> fmpq | None:
+    """base^exponent where that is a rational number (base > 0), else None.
+
+    Also None where it has more than two million bits: no number that is handed in is equal to it.
+    """
+    power, degree = int(exponent.p), int(exponent.q)
+    above, below = _root(base.p, degree), _root(base.q, degree)
+    if above is None or below is None:
+        return None
+    if power * max(int(above).bit_length(), int(below).bit_length()) > _LARGEST_POWER and not above == below == 1:
+        return None
+    root = fmpq(above, below)
+    return root**power if power >= 0 else 1 / root**-power
+
+
+def _root(number: fmpz, degree: int) -> fmpz | None:
+    """The whole number whose `degree`-th power is `number` >= 1, if there is one."""
+    if number == 1 or degree == 1:
+        return number
+    if degree >= int(number).bit_length():
+        return None
+    root = number.root(degree)
+    return root if root**degree == number else None
+
+
 def float_above(value: fmpq) -> float:
     """The least double that is >= `value` (inf beyond the largest double)."""
     try:

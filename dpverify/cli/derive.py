@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpverify.cli.common import publish, text
 from dpverify.errors import InputError
@@ -26,15 +26,20 @@ def run(options: argparse.Namespace) -> int:
     from dpverify.mechanisms import by_name, names
     from dpverify.report import derivation as report
 
-    mechanism = by_name(options.mechanism)
-    derive = getattr(mechanism, "derive", None)
-    if derive is None:
-        able = [name for name in names() if hasattr(by_name(name), "derive")]
-        raise InputError(f"{options.mechanism} has no derivation; there is one for {', '.join(able)}.")
+    mechanism: Any = by_name(options.mechanism)
+    if not _can_derive(mechanism):
+        able = [name for name in names() if _can_derive(by_name(name))]
+        why = getattr(mechanism, "no_derivation", None)
+        what = f"{options.mechanism} has no derivation" + (f" yet: {why}" if why else "")
+        raise InputError(f"{what}; there is one for {', '.join(able)}.")
     # A derivation is in symbols: any values of the parameters lead to it.
-    derivation = derive(mechanism(**dict.fromkeys((parameter.name for parameter in mechanism.parameters), 1)))
+    derivation = mechanism(**dict.fromkeys((parameter.name for parameter in mechanism.parameters), 1)).derive()
     if options.output_format == "json":
         publish(options, report.as_data(derivation))
     else:
         publish(options, report.as_text(derivation, latex=options.latex, steps=options.steps))
     return 0
+
+
+def _can_derive(mechanism: Any) -> bool:
+    return hasattr(mechanism, "derive") and getattr(mechanism, "no_derivation", None) is None

@@ -31,51 +31,57 @@ def settled(evaluate: Callable[[MultiprecisionArithmetic], Value], digits: int, 
 
 
 def positive_root(m: MultiprecisionArithmetic, value: Callable[[mpf], mpf], target: mpf, *, increasing: bool) -> mpf:
-    """The x > 0 with value(x) = target: a bracket by doubling, halved until mpmath's secant iteration converges in it."""
+    """The x > 0 with value(x) = target: a bracket by galloping, then regula falsi within it (the Illinois variant, and a plain
+    halving where that does not shrink the bracket), on log value - log target."""
+    goal, nothing = m.log(target), m.context.ninf
 
-    def is_left(x: mpf) -> bool:
-        return bool(value(x) < target) is increasing
+    def height(x: mpf) -> mpf:
+        """Negative left of the root, positive right of it."""
+        here = value(x)
+        above = m.log(here) - goal if here > 0 else nothing
+        return above if increasing else -above
 
-    low = high = m.rational(1)
-    while not is_left(low):
-        low /= 2
-    while is_left(high):
-        high *= 2
-    steps = 0
+    low, high = _bracket(m, height)
+    left, right = height(low), height(high)
+    placed_left: bool | None = None
     while high - low > low * _relative(m):
-        middle = (low + high) / 2
-        low, high = (middle, high) if is_left(middle) else (low, middle)
-        steps += 1
-        if steps % _PATIENCE == 0 and (root := _secant(m, value, target, low, high, is_left)) is not None:
-            return root
+        width = high - low
+        x = (low * right - high * left) / (right - left) if left > nothing and right < -nothing else low
+        while True:
+            if not low < x < high:
+                x = (low + high) / 2
+            here = height(x)
+            if here == 0:
+                return x
+            if here < 0:
+                low, left, right = x, here, right / 2 if placed_left is True else right
+            else:
+                high, right, left = x, here, left / 2 if placed_left is False else left
+            placed_left = bool(here < 0)
+            if high - low <= width / 2:
+                break
+            x = low  # not halved: do so
     return (low + high) / 2
 
 
-_PATIENCE = 16
+def _bracket(m: MultiprecisionArithmetic, height: Callable[[mpf], mpf]) -> tuple[mpf, mpf]:
+    """Two powers of 2, a factor of 2 apart, with the root between them."""
+
+    def is_left(exponent: int) -> bool:
+        return bool(height(m.context.ldexp(1, exponent)) < 0)
+
+    exponent, stride = 0, 1
+    left = is_left(0)
+    while is_left(exponent + (stride if left else -stride)) is left:
+        exponent += stride if left else -stride
+        stride *= 2
+    low, high = sorted((exponent, exponent + (stride if left else -stride)))
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if is_left(middle) else (low, middle)
+    return m.context.ldexp(1, low), m.context.ldexp(1, high)
 
 
 def _relative(m: MultiprecisionArithmetic) -> mpf:
     """How narrow, in relative terms, a bracket can sensibly be at this precision."""
     return m.context.mpf(10) ** (6 - m.context.dps)
-
-
-def _secant(
-    m: MultiprecisionArithmetic,
-    value: Callable[[mpf], mpf],
-    target: mpf,
-    low: mpf,
-    high: mpf,
-    is_left: Callable[[mpf], bool],
-) -> mpf | None:
-    """A root of log value - log target within the bracket, if the signs on both sides of it say that it is one."""
-    if not (value(low) > 0 and value(high) > 0):
-        return None
-    goal = m.log(target)
-    try:
-        root = m.context.findroot(lambda x: m.log(value(x)) - goal, (low, high), solver="secant", verify=False)
-    except (ValueError, ZeroDivisionError, TypeError):  # left the bracket, where the logarithm is complex
-        return None
-    hair = 1 + _relative(m)
-    if isinstance(root, m.context.mpf) and low <= root <= high and is_left(root / hair) and not is_left(root * hair):
-        return root
-    return None

@@ -19,7 +19,7 @@ from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import Number, to_exact
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.enclose.refine import check_digits
-from dpverify.errors import ImpossibleRequest, InputError
+from dpverify.errors import ImpossibleRequest, InputError, NotCovered
 from dpverify.mechanisms import _certified, _expressions
 from dpverify.mechanisms._mechanism import Engine, Mechanism, unknown_arithmetic
 from dpverify.mechanisms._parameters import checked_delta, checked_epsilon
@@ -39,6 +39,9 @@ class AdditiveNoise(Mechanism):
 
     loss_slope: ClassVar[int | None] = None
     """psi'(infinity) of the density e^{-psi}: the privacy loss never exceeds d times this. None where it is unbounded."""
+
+    no_derivation: ClassVar[str | None] = None
+    """Why `derive` has no derivation of this family yet; None where it has one."""
 
     __slots__ = ()
 
@@ -171,7 +174,10 @@ class AdditiveNoise(Mechanism):
         return _symbolic.privacy_loss(self)
 
     def derive(self) -> Derivation:
-        """The checked derivation of the privacy profile from the density. Raises DerivationError if a check fails."""
+        """The checked derivation of the privacy profile from the density. Raises DerivationError if a check fails, and
+        NotCovered for a family that has no derivation yet."""
+        if self.no_derivation is not None:
+            raise NotCovered(f"{self.name} has no derivation yet: {self.no_derivation}.")
         from dpverify.mechanisms import _symbolic
 
         return _symbolic.derivation(self)

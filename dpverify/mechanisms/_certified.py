@@ -77,6 +77,9 @@ def scale(noise: AdditiveNoise, eps: fmpq, exact_delta: fmpq, sensitivity: fmpq,
 
 def absolute_moment(noise: AdditiveNoise, order: int, digits: int) -> Enclosure:
     """E |scale X|^order."""
+    exact = rational_value(lambda m: noise.absolute_moment(m, order))
+    if exact is not None:
+        return Enclosure(exact * noise.exact_scale**order, digits=digits)
 
     def value(bits: int) -> arb:
         return noise.absolute_moment(BALLS, order) * arb(noise.exact_scale) ** order

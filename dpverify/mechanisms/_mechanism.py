@@ -114,6 +114,15 @@ class Mechanism:
         object.__setattr__(self, "exact_parameters", exact)
         object.__setattr__(self, "exact_sensitivity", self._checked_sensitivity(sensitivity))
 
+    @classmethod
+    def typical_shapes(cls) -> tuple[dict[str, str], ...]:
+        """Values for all parameters but the scale: the low and the high ends of what is typical. One empty dictionary where
+        the scale is the only parameter."""
+        shape = [parameter for parameter in cls.parameters if not parameter.is_scale]
+        if not shape:
+            return ({},)
+        return tuple({parameter.name: parameter.typical[end] for parameter in shape} for end in (0, 1))
+
     @property
     def sensitivity(self) -> Any:
         """The sensitivity D, as a double where one is exactly it, else as a Fraction."""
