@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dpverify.errors import InputError
-from dpverify.prove.kernel.certificate import FORMAT, Outcome, load, verify
+from dpverify.prove.kernel.certificate import FORMAT, Outcome, load, seal, verify
 from dpverify.prove.kernel.terms import Rejected
 from dpverify.prove.schemas.reading import Reader
 
@@ -105,13 +105,14 @@ def certify(entry: Entry, complaints: list[str] | None = None) -> dict[str, Any]
             changed.name for changed, old in zip(mutant, entry.theorem.obligations, strict=True) if changed != old
         )
         mutants.append({"obligation": name, "point": point})
-    return {
+    certificate = {
         "format": FORMAT,
         "theorem": entry.name,
         "claim": entry.theorem.fingerprint(),
         "obligations": met,
         "mutants": mutants,
     }
+    return {**certificate, "seal": seal(certificate)}
 
 
 def write(certificate: Mapping[str, Any]) -> str:

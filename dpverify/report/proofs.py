@@ -10,7 +10,7 @@ from dpverify.prove.kernel.intervals import Arithmetic
 from dpverify.prove.kernel.terms import Rejected, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dpverify.prove.engine import Line
     from dpverify.prove.kernel.statements import Statement
@@ -70,7 +70,7 @@ def witness(line: Line) -> str | None:
         return None
     if "exhibit" in line.entry.table:
         return str(line.entry.table["exhibit"])
-    parts = []
+    parts = [_event(line.entry.table)] if {"event", "count"} & set(line.entry.table) else []
     for obligation in line.entry.theorem.obligations:
         if obligation.statement is None or not obligation.statement.exists:
             continue
@@ -78,6 +78,16 @@ def witness(line: Line) -> str | None:
         point = ", ".join(f"{name} = {_decimal(value)}" for name, value in step["point"].items())
         parts.append(f"{point or obligation.name}: {_sides(obligation.statement, step['point'])}")
     return "; ".join(parts)
+
+
+def _event(table: Mapping[str, Any]) -> str:
+    """The event of a refutation, in words."""
+    if "count" in table:
+        count = table["count"]
+        return f"{count['least']} or more of {count['coordinates']} outputs above {count['threshold']} scales"
+    event = table["event"]
+    boxes = " or ".join(" x ".join(f"[{low}, {high}]" for low, high in box) for box in event["boxes"])
+    return f"shift ({', '.join(event['shift'])}), epsilon {event['epsilon']}, outputs in {boxes}"
 
 
 def _sides(statement: Statement, point: dict[str, str]) -> str:

@@ -17,16 +17,16 @@ from dpverify.prove.kernel.steps import check, holds, point_of
 from dpverify.prove.kernel.terms import Rejected
 
 FORMAT = 1
+FIELDS = {"format", "theorem", "claim", "obligations", "mutants", "seal"}
 LARGEST_FILE = 4_000_000
 
 
 class Verdict(StrEnum):
-    """What a theorem earned, from the strongest to the weakest."""
+    """What a theorem earned. What rests on cited results is said to be so "modulo N cited"."""
 
     PROVED = "proved"
     CERTIFIED = "certified on box"
     REFUTED = "refuted with witness"
-    MODULO = "proved modulo {} cited"
     OPEN = "open"
 
 
@@ -78,17 +78,24 @@ class Outcome:
 
 
 def load(text: str) -> dict[str, Any]:
-    """A certificate from its file. Raises Rejected unless it is a JSON object of the known form."""
+    """A certificate from its file. Raises Rejected unless it is a JSON object of the known form with its seal intact."""
     if len(text) > LARGEST_FILE:
         raise Rejected("the certificate is too large")
     try:
         certificate = json.loads(text, parse_float=_refuse_number, parse_constant=_refuse_number)
     except (ValueError, RecursionError) as error:
         raise Rejected(f"the certificate is no JSON: {str(error)[:100]}") from error
-    fields = {"format", "theorem", "claim", "obligations", "mutants"}
-    if not isinstance(certificate, dict) or set(certificate) != fields or certificate["format"] != FORMAT:
-        raise Rejected(f"a certificate has the fields {sorted(fields)} and format {FORMAT}")
+    if not isinstance(certificate, dict) or set(certificate) != FIELDS or certificate["format"] != FORMAT:
+        raise Rejected(f"a certificate has the fields {sorted(FIELDS)} and format {FORMAT}")
+    if certificate["seal"] != seal(certificate):
+        raise Rejected("the seal is broken: the file was changed after it was written")
     return certificate
+
+
+def seal(certificate: dict[str, Any]) -> str:
+    """The hash of everything in a certificate but its seal. It shows damage; it proves nothing."""
+    content = {key: value for key, value in certificate.items() if key != "seal"}
+    return fingerprint(json.dumps(content, sort_keys=True))
 
 
 def _refuse_number(text: str) -> None:
@@ -115,14 +122,14 @@ def verify(theorem: Theorem, certificate: dict[str, Any], established: dict[str,
         assert statement is not None
         try:
             _discharge(statement, entry)
-        except Rejected as error:
+        except (Rejected, RecursionError) as error:
             raise Rejected(f"{theorem.name}, obligation {name}: {error}") from error
     _refute_mutants(theorem, certificate["mutants"], complete=not missing)
     cited = [obligation.cite for obligation in theorem.obligations if obligation.cite]
     for obligation in theorem.obligations:
         if obligation.lemma:
             outcome = established.get(obligation.lemma)
-            if outcome is None or outcome.missing or outcome.verdict in (Verdict.REFUTED, Verdict.CERTIFIED):
+            if outcome is None or not outcome.verdict.startswith(Verdict.PROVED):
                 missing.append(f"lemma {obligation.lemma}")
             else:
                 cited += [cite for cite in outcome.cited if cite not in cited]
@@ -132,9 +139,8 @@ def verify(theorem: Theorem, certificate: dict[str, Any], established: dict[str,
 def _weakest(theorem: Theorem, missing: list[str], cited: list[str]) -> str:
     if missing:
         return Verdict.OPEN.value
-    if cited:
-        return Verdict.MODULO.value.format(len(cited))
-    return (Verdict.REFUTED if theorem.refutes else Verdict.CERTIFIED if theorem.box else Verdict.PROVED).value
+    verdict = Verdict.REFUTED if theorem.refutes else Verdict.CERTIFIED if theorem.box else Verdict.PROVED
+    return f"{verdict.value} modulo {len(cited)} cited" if cited else verdict.value
 
 
 def _discharge(statement: Statement, entry: object) -> None:
@@ -158,9 +164,7 @@ def _refute_mutants(theorem: Theorem, points: object, *, complete: bool) -> None
         named = [o.statement for o in mutant if o.statement and o.name == entry["obligation"]]
         if not named:
             raise Rejected(f"{theorem.name}, mutant {number}: it has no such obligation")
-        statement = named[0]
-        point = point_of(statement, entry["point"])
-        conclusion = statement.conclusion.under(point)
+        conclusion = named[0].conclusion.under(point_of(named[0], entry["point"]))
         opposites = ("<", ">") if conclusion.op == "=" else (NEGATED[conclusion.op],)
         if not any(holds(Relation(op, conclusion.left, conclusion.right)) for op in opposites):
             raise Rejected(f"{theorem.name}, mutant {number}: the point does not refute it")

@@ -110,6 +110,8 @@ def _nonneg_coeffs(goal: Statement, step: Step) -> list[Subgoal]:
     for entry in _listed(step["use"]):
         index, multiplier = _entry(entry, 2)
         hypothesis, factor = _hypothesis(goal, index), parse(multiplier)
+        if goal.conclusion.op == "=" and hypothesis.op != "=":
+            raise Rejected("an equation follows from equations only")
         if hypothesis.op != "=" and not algebra.has_sign(algebra.normal(factor)[0], strictly=False):
             raise Rejected(f"the multiplier {multiplier[:80]} is not shown to be non-negative")
         gained = gained or (hypothesis.strict and algebra.has_sign(algebra.normal(factor)[0], strictly=True))

@@ -20,6 +20,7 @@ vanishes at infinity (it lies between 0 and K/x)."""
 
 def _profile(data: Data) -> tuple[Obligation, ...]:
     data.fields("noise")
+    data.reader.require_free(("x", "eps", "d", "delta"))
     noise = dict(data.table["noise"])
     unknown = set(noise) - {"exponent", "cdf", "tail", "threshold", "profile", "inverse", "whole_line", "bounded_loss"}
     if unknown:
@@ -99,6 +100,7 @@ def _calibration(data: Data) -> tuple[Obligation, ...]:
     profile, bounded = profile_of(data, table["noise"])
     eps, delta, d = (data.reader.term(table[name]) for name in ("epsilon", "delta", "shift"))
     variables = dict(ranges(table["for"]))
+    data.reader.require_free(variables)
     where = [data.reader.relation(text) for text in table["where"]]
     found = [
         Obligation(name="the profile of this noise", lemma=table["noise"]),

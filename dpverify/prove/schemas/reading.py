@@ -16,7 +16,7 @@ from dpverify.prove.kernel.statements import Range, Relation, Statement
 from dpverify.prove.kernel.terms import Rejected, Term, call, variable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _OPERATORS: dict[type[ast.AST], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^"}
 _COMPARISONS: dict[type[ast.AST], str] = {ast.Eq: "=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
@@ -32,6 +32,12 @@ class Reader:
         self._let: dict[str, Term] = {}
         for name, text in (let or {}).items():
             self._let[variable(name)] = self.term(text)
+
+    def require_free(self, names: Iterable[str]) -> None:
+        """Refuse variables that abbreviations would hide. Raises Rejected."""
+        hidden = set(names) & set(self._let)
+        if hidden:
+            raise Rejected(f"{sorted(hidden)} would be both variables and abbreviations")
 
     def term(self, text: str) -> Term:
         """A term. Raises Rejected."""
@@ -51,6 +57,7 @@ class Reader:
         unknown = set(data) - {"name", "for", "where", "show"}
         if unknown or "show" not in data:
             raise Rejected(f"a statement has name, for, where and show, not {sorted(unknown)}")
+        self.require_free(data.get("for", {}))
         return Statement(
             ranges(data.get("for", {})),
             tuple(self.relation(text) for text in data.get("where", [])),
