@@ -39,6 +39,7 @@ def audit(
     outputs: Literal["bits", "reals"] = "bits",
     timeout: float | None = None,
     progress: Callable[[int, int], None] | bool | None = None,
+    stop_early: bool = True,
 ) -> AuditResult:
     """Try to refute the claim that a mechanism is (epsilon, delta)-differentially private, by sampling it on two inputs.
 
@@ -54,6 +55,7 @@ def audit(
     seed       >= 0; the same seed gives the same evidence, provided that all noise comes from rng or the global generators
     outputs    "bits": floats as they are; "reals": rounded to a grid first, so that low-order bits play no part
     timeout    seconds that one call may take; the mechanism then runs in a child process. None: no limit, no child process
+    stop_early False: spend the whole budget even after a refutation, for the largest epsilon_lower that it can show
     progress   called with (outputs drawn, outputs in the budget); None: a line on a terminal if the audit is long; False: never
 
     Returns an AuditResult; its numbers are statistical at level 1 - alpha. Raises InputError for a request that cannot be
@@ -73,7 +75,14 @@ def audit(
     report, finish = reporter(progress)
     with _Caller(mechanism, form, pair, seed, _timeout(timeout)) as caller:
         sampler = Sampler(caller, budget=samples, seed=seed, progress=report)
-        engine = Engine(sampler, claim, alpha=level, bits=outputs == "bits", can_separate=form.seeded or form.batched)
+        engine = Engine(
+            sampler,
+            claim,
+            alpha=level,
+            bits=outputs == "bits",
+            can_separate=form.seeded or form.batched,
+            stop_early=stop_early,
+        )
 
         def result(interrupted: str | None = None) -> AuditResult:
             undecided = interrupted or engine.undecided
@@ -87,6 +96,7 @@ def audit(
                 samples=samples,
                 seed=seed,
                 outputs=outputs,
+                stop_early=stop_early,
                 mechanism={"name": name_of(mechanism), "form": str(form), "inputs": [_short(data) for data in pair]},
                 drawn=drawn,
                 blocks=sampler.blocks,

@@ -26,6 +26,9 @@ from dpverify.audit.table import Codes, Path, Table, joined
 FEWEST = 20
 """Outputs a side below which nothing is worth confirming."""
 
+ROOM = 20_000_000
+"""Cells of the exploration outputs that are kept, at most, on either side; confirmation keeps counts alone."""
+
 
 class _After(Enum):
     """What a stage leads to."""
@@ -57,12 +60,15 @@ class _Tally:
 class Engine:
     """Runs one audit. `records`, `notes`, `undecided` and `grid` are what it leaves behind."""
 
-    def __init__(self, sampler: Sampler, claim: Claim, *, alpha: float, bits: bool, can_separate: bool) -> None:
+    def __init__(
+        self, sampler: Sampler, claim: Claim, *, alpha: float, bits: bool, can_separate: bool, stop_early: bool
+    ) -> None:
         self.sampler = sampler
         self.claim = claim
         self.alpha = alpha
         self.bits = bits
         self.can_separate = can_separate
+        self.stop_early = stop_early
         self.records: list[Record] = []
         self.notes: list[str] = []
         self.undecided: str | None = None
@@ -93,7 +99,8 @@ class Engine:
 
     def _stage(self, stage: Stage) -> _After:
         self._number += 1
-        blocks = self._explore((stage.explore, stage.explore))
+        size = min(stage.explore, max(self._room(), FEWEST))
+        blocks = self._explore((size, size))
         if self._number == 1 and (reason := self._repeats(blocks)) is not None:
             self.notes.append(reason)
             return _After.DOUBT
@@ -182,9 +189,14 @@ class Engine:
         if (reason := self._suspect(tallies, sizes, dependence.LEVEL)) is not None:
             self.notes.append(reason)
             return _After.DOUBT
-        for side in (0, 1):
-            self._explored[side].extend(kept[side])
+        if sum(sizes[0]) <= self._room():
+            for side in (0, 1):
+                self._explored[side].extend(kept[side])
         return _After.GO_ON
+
+    def _room(self) -> int:
+        """How many more exploration outputs of either side may be kept."""
+        return ROOM // self.sampler.width - max(sum(table.size for table in tables) for tables in self._explored)
 
     def _sides(self, limit: int) -> tuple[int, int]:
         """How many outputs of either side: by coins where delta = 0, equal numbers else."""
@@ -207,6 +219,8 @@ class Engine:
         if reason is not None:
             self.notes.append(reason)
             return _After.DOUBT
+        if not self.stop_early:
+            return _After.GO_ON
         if any(not tally.picked.precise for tally in rejecting):
             return _After.STOP
         self._refuted_by_bits = True

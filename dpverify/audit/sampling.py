@@ -16,6 +16,9 @@ from dpverify.audit.table import Table
 LARGEST_BLOCK = 10_000
 """Outputs of one block, at most: memory stays flat, and a large sample has many independently seeded blocks."""
 
+ROOM = 2_000_000
+"""Cells of one block, at most: where outputs have thousands of coordinates, blocks are smaller."""
+
 FEWEST_BLOCKS = 32
 """Blocks a side, at least (as far as there are outputs), so that dependence inside a block can show."""
 
@@ -28,6 +31,8 @@ class Sampler:
         self.budget = budget
         self.drawn = [0, 0]
         self.blocks = 0
+        self.width = 1
+        """Columns of the widest block so far."""
         self.coins = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(2**32 - 1, 0))))
         """Decides which side a trial belongs to and the order of blocks; no mechanism sees it."""
         self._progress = progress
@@ -45,12 +50,14 @@ class Sampler:
         self.blocks += 1
         table = self.caller.outputs(request)
         self.drawn[side] += size
+        self.width = max(self.width, len(table.columns))
         self._progress(sum(self.drawn), 2 * self.budget)
         return table
 
     def blocks_of(self, sizes: tuple[int, int], *, apart: bool = False) -> Iterator[tuple[int, Table]]:
         """Blocks of both sides, in turns, until each has had its number: pairs of a side and a block."""
-        plans = [_split(size) for size in sizes]
+        largest = max(min(LARGEST_BLOCK, ROOM // self.width), 1)
+        plans = [_split(size, largest) for size in sizes]
         for place in range(max(map(len, plans))):
             turns = (0, 1) if self.coins.random() < 0.5 else (1, 0)
             for side in turns:
@@ -58,9 +65,9 @@ class Sampler:
                     yield side, self.block(side, plans[side][place], apart=apart)
 
 
-def _split(size: int) -> list[int]:
+def _split(size: int, largest: int) -> list[int]:
     """Block sizes that add up to `size` and differ by one at most."""
     if size == 0:
         return []
-    count = max(min(FEWEST_BLOCKS, size), -(-size // LARGEST_BLOCK))
+    count = max(min(FEWEST_BLOCKS, size), -(-size // largest))
     return [size // count + (place < size % count) for place in range(count)]

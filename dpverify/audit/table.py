@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from enum import IntEnum
 from hashlib import blake2b
 from typing import Any, TypeAlias
@@ -117,7 +117,7 @@ class Table:
     """A batch of outputs as columns. A path that no output has is a column of absences."""
 
     size: int
-    columns: dict[Path, Column]
+    columns: Mapping[Path, Column]
 
     def column(self, path: Path) -> Column:
         """The column of a path."""
@@ -148,11 +148,7 @@ class Table:
         """The outputs after rounding: a column moves to multiples of its spacing in `grid`, others stay."""
         if not grid:
             return self
-        moved = {
-            path: column.rounded(grid[path]) if path in grid and not is_length(path) else column
-            for path, column in self.columns.items()
-        }
-        return Table(self.size, moved)
+        return Table(self.size, _Rounded(self.columns, grid))
 
     def taken(self, rows: Any) -> Table:
         """Some rows: a slice, or an array of row numbers or of truth values."""
@@ -172,6 +168,27 @@ class Table:
         if all(len(path) <= 1 and all(isinstance(step, int) for step in path) for path in self.columns if not is_length(path)):
             return "(" + ", ".join(cell.partition("=")[2] for cell in cells) + ")"
         return "{" + ", ".join(cells) + "}"
+
+
+class _Rounded(Mapping[Path, Column]):
+    """Columns that are rounded when somebody looks at them: an event looks at one or two, and an output may have thousands."""
+
+    def __init__(self, exact: Mapping[Path, Column], grid: Mapping[Path, float]) -> None:
+        self._exact = exact
+        self._grid = grid
+        self._known: dict[Path, Column] = {}
+
+    def __getitem__(self, path: Path) -> Column:
+        if path not in self._known:
+            column = self._exact[path]
+            self._known[path] = column.rounded(self._grid[path]) if path in self._grid and not is_length(path) else column
+        return self._known[path]
+
+    def __iter__(self) -> Iterator[Path]:
+        return iter(self._exact)
+
+    def __len__(self) -> int:
+        return len(self._exact)
 
 
 def is_length(path: Path) -> bool:

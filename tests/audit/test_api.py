@@ -288,3 +288,31 @@ def test_outputs_of_every_kind_are_told_apart(kind: str) -> None:
     mechanism = OUTPUTS[kind]
     assert audit(mechanism, inputs=(0, 1), epsilon=1, samples=300).verdict is Verdict.REFUTED
     assert audit(mechanism, inputs=(1, 1), epsilon=0, samples=300).verdict is Verdict.NOT_REFUTED
+
+
+def test_the_whole_budget_may_be_spent_for_a_larger_bound() -> None:
+    early, late = (
+        audit(leaky, inputs=(0, 1), epsilon=1, samples=100_000, stop_early=stop_early) for stop_early in (True, False)
+    )
+    assert early.verdict is late.verdict is Verdict.REFUTED
+    assert early.samples < late.samples
+    assert early.epsilon_lower < late.epsilon_lower < math.log(10)
+
+
+def test_wide_outputs_are_drawn_in_small_blocks_and_few_of_them_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+
+    def wide(data, rng, size):
+        sizes.append(size)
+        outputs = rng.integers(0, 2, (size, 500), dtype=np.int8)
+        outputs[:, 417] |= rng.random(size) < 0.3 * data
+        return outputs
+
+    monkeypatch.setattr("dpverify.audit.sampling.ROOM", 20_000)
+    monkeypatch.setattr("dpverify.audit.engine.ROOM", 1_000_000)
+    result = audit(wide, inputs=(0, 1), epsilon=0.2, samples=12_000)
+    assert result.verdict is Verdict.REFUTED
+    assert result.witness is not None
+    assert "output[417]" in result.witness.description
+    assert max(sizes[1:64]) <= 94
+    assert max(sizes[200:]) <= 40
