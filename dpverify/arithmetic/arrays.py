@@ -61,6 +61,9 @@ class ArrayArithmetic:
     def atan(self, x: Array) -> Array:
         return np.arctan(x)
 
+    def floor(self, x: Array) -> Any:
+        return np.floor(x)
+
     def gamma(self, x: Array) -> Any:
         return special.gamma(x)
 

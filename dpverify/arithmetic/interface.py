@@ -57,6 +57,9 @@ class Arithmetic(Protocol):
 
     def atan(self, x: Value) -> Value: ...
 
+    def floor(self, x: Value) -> Value:
+        """The largest whole number that is not above x."""
+
     def gamma(self, x: Value) -> Value:
         """Euler's gamma function, x > 0."""
 

@@ -61,6 +61,9 @@ class MultiprecisionArithmetic:
     def atan(self, x: mpf) -> mpf:
         return self.context.atan(x)
 
+    def floor(self, x: mpf) -> mpf:
+        return self.context.floor(x)
+
     def gamma(self, x: mpf) -> mpf:
         return self.context.gamma(x)
 

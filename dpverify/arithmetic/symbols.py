@@ -56,6 +56,9 @@ class SymbolicArithmetic:
     def atan(self, x: sympy.Expr) -> sympy.Expr:
         return sympy.atan(x)
 
+    def floor(self, x: sympy.Expr) -> sympy.Expr:
+        return sympy.floor(x)
+
     def gamma(self, x: sympy.Expr) -> sympy.Expr:
         return sympy.gamma(x)
 

@@ -126,6 +126,9 @@ class TextArithmetic:
     def atan(self, x: Text) -> Text:
         return Text(f"atan({x})")
 
+    def floor(self, x: Text) -> Text:
+        return Text(f"floor({x})")
+
     def gamma(self, x: Text) -> Text:
         return Text(f"Gamma({x})")
 

@@ -31,6 +31,7 @@ FUNCTIONS = {
     "zeta": (1, 30),
     "atan": (-20, 20),
     "gamma": (0, 20),
+    "floor": (-20, 20),
 }
 WITH_PARAMETER = {
     "power": ((0, 100), (-10, 10)),
