@@ -23,7 +23,8 @@ _NO_ABSOLUTE_GOAL = -(10**7)
 def integral(integrand: Integrand, ends: Sequence[arb], *, within: arb | None = None) -> arb:
     """The integral of a real function over [ends[0], ends[-1]], split at every end; a ball at the working precision.
 
-    Each piece is enclosed to about the working precision relative to its own size, or to a radius of about `within`.
+    The first piece is enclosed to about the working precision relative to its own size, the others relative to the sum so far;
+    or all of them to a radius of about `within`. So the first piece should hold a fair share, and no sign change.
     """
 
     def evaluate(x: acb, analytic: bool) -> acb:
@@ -34,4 +35,6 @@ def integral(integrand: Integrand, ends: Sequence[arb], *, within: arb | None = 
     total = arb(0)
     for low, high in pairwise(ends):
         total += acb.integral(evaluate, acb(low), acb(high), rel_tol=goal, abs_tol=absolute).real
+        if within is None:
+            absolute = absolute.max(abs(total).mid() * goal)
     return total

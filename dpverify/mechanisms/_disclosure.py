@@ -7,9 +7,10 @@ there on. In the union reading the loss is that against the worse of both neighb
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
 from dpverify.arithmetic.balls import BALLS
 from dpverify.arithmetic.derivatives import DerivativeArithmetic, Dual
@@ -50,18 +51,25 @@ def scale(noise: AdditiveNoise, eps: fmpq, delta: fmpq, reading: str, digits: in
 
 def _shift(noise: AdditiveNoise, eps: fmpq, tail: fmpq, bits: int) -> arb:
     """The d at which psi(d + u) - psi(u) = eps, right of max(0, -2u)."""
-    u = _quantile.upper(noise, tail)
+
+    @cache
+    def at_precision(precision: int) -> arb:
+        return abs(_quantile.upper(noise, tail))
+
+    def away() -> arb:
+        """|u|, at the working precision in force. psi(u) = psi(|u|), and d + u = |u| + rest."""
+        return at_precision(int(ctx.prec))
+
     if eps == 0:
-        return -2 * u
-    away = abs(u)  # psi(u) = psi(|u|), and d + u = |u| + rest
+        return 2 * away()
     m: Any = DerivativeArithmetic(BALLS)
 
     def loss(rest: arb) -> arb:
-        return noise.log_density(BALLS, away) - noise.log_density(BALLS, away + rest)
+        return noise.log_density(BALLS, away()) - noise.log_density(BALLS, away() + rest)
 
     def slope(rest: arb) -> arb:
-        there: Dual = noise.log_density(m, Dual(away + rest, arb(1)))
+        there: Dual = noise.log_density(m, Dual(away() + rest, arb(1)))
         return -there.slope
 
     rest = positive_root(loss, slope, eps, increasing=True, bits=bits)
-    return rest if tail <= _HALF else rest + 2 * away
+    return rest if tail <= _HALF else rest + 2 * away()

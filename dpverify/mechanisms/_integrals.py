@@ -17,6 +17,7 @@ from flint import acb, arb, ctx, fmpq
 
 from dpverify.arithmetic.balls import BALLS
 from dpverify.arithmetic.derivatives import DerivativeArithmetic, Dual
+from dpverify.arithmetic.precision import working_precision
 from dpverify.enclose.integral import Integrand, integral
 from dpverify.errors import NotCovered, PrecisionError
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 _DOUBLINGS = 60
 _SLACK = 8
-"""Bits of the working precision that the tails may cost: a cdf is as a rule good to an absolute error only."""
+"""Bits of the working precision that the tails may cost."""
 
 
 def power_moment(noise: AdditiveNoise, order: fmpq) -> arb:
@@ -104,7 +105,8 @@ def _over_the_line(
     if not total.is_finite():
         raise NotCovered(f"{what}: the density cannot be followed off the real line, so it is not integrated here.")
     for _ in range(_DOUBLINGS):
-        rest = tails(reach)
+        with working_precision(2 * int(ctx.prec) + 64):  # a cdf is as a rule good to an absolute error only
+            rest = tails(reach)
         goal = abs(total).upper() * arb(2) ** (_SLACK - int(ctx.prec))
         if rest < goal:
             return total + rest.upper() * arb(0, 1)

@@ -51,19 +51,19 @@ def _mu(pair: Any, source: Source) -> Ball:
     )
 
 
-def _polygon_mu(atoms: tuple[tuple[Ball, Ball], ...]) -> arb:
+def _polygon_mu(atoms: tuple[tuple[Ball, Ball, Ball], ...]) -> arb:
     """The maximum over the corners of Phi^{-1}(power) - Phi^{-1}(level): events {L >= x} for each value x of the loss."""
     best = arb(0)
     for corner in range(1, len(atoms)):
-        power, level = _share(atoms, corner, 0), _share(atoms, corner, 1)
+        power, level = _share(atoms, corner, 1), _share(atoms, corner, 2)
         best = best.max(_quantile(*power) - _quantile(*level))
         if not best.is_finite():
             return arb.pos_inf()
     return best
 
 
-def _share(atoms: tuple[tuple[Ball, Ball], ...], corner: int, law: int) -> tuple[arb, arb]:
-    """(mass of the first `corner` atoms, mass of the rest) under P (law 0) or Q (law 1)."""
+def _share(atoms: tuple[tuple[Ball, Ball, Ball], ...], corner: int, law: int) -> tuple[arb, arb]:
+    """(mass of the first `corner` atoms, mass of the rest) under P (law 1) or Q (law 2)."""
     masses = [arb(atom[law]) for atom in atoms]
     return sum(masses[:corner], arb(0)), sum(masses[corner:], arb(0))
 

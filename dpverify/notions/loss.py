@@ -10,10 +10,11 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from dpverify.arithmetic.enclosure import Enclosure
+from dpverify.arithmetic.enclosure import Enclosure, arb_above, arb_below
 from dpverify.arithmetic.exact import Number, to_exact
-from dpverify.enclose.refine import check_digits, enclose
-from dpverify.errors import ImpossibleRequest, InputError, NotCovered
+from dpverify.arithmetic.precision import working_precision
+from dpverify.enclose.refine import check_digits, enclose, goal_bits
+from dpverify.errors import ImpossibleRequest, InputError, NotCovered, PrecisionError
 from dpverify.notions._checks import between_zero_and_one, positive
 from dpverify.notions.pair import Ball, Source, pairs_of
 from dpverify.notions.probabilistic import loss_quantile, mass_from
@@ -73,12 +74,10 @@ class PrivacyLoss:
 
     def _atom_variance(self) -> arb:
         mean, second = arb(0), arb(0)
-        for p, q in self.pair.loss_atoms():
-            if p == 0:
-                continue
-            loss = (arb(p) / arb(q)).log()
-            mean += arb(p) * loss
-            second += arb(p) * loss**2
+        for loss, p, _ in self.pair.loss_atoms():
+            if p != 0:  # an output that P never gives has loss -infinity
+                mean += arb(p) * arb(loss)
+                second += arb(p) * arb(loss) ** 2
         return second - mean**2
 
     def discretised(self, interval: Number, *, rounding: str, tail: Number = "1e-20", digits: int = 15) -> DiscretisedLoss:
@@ -129,12 +128,12 @@ class DiscretisedLoss:
     rounding: str
     digits: int
 
-    def masses(self) -> tuple[tuple[int, Enclosure], ...]:
-        """(multiple, probability) for each multiple; what is missing from 1 is at +infinity (up) or -infinity (down)."""
-        return tuple(
-            (index, enclose(lambda bits, at=index: self._mass(at), self.digits, what=lambda: "a mass", within=(0, 1)))  # type: ignore[misc]
-            for index in range(self.first, self.last + 1)
-        )
+    def masses(self) -> tuple[tuple[int, float, float], ...]:
+        """(multiple, lower, upper) for each multiple: doubles around its probability, rounded outward. What is missing from 1
+        is at +infinity (up) or -infinity (down)."""
+        with working_precision(goal_bits(self.digits) + 64):
+            balls = [(index, arb(self._mass(index))) for index in range(self.first, self.last + 1)]
+            return tuple((index, max(0.0, arb_below(mass.lower())), arb_above(mass.upper())) for index, mass in balls)
 
     def delta(self, epsilon: Number, *, digits: int | None = None) -> Enclosure:
         """The profile of the discretised loss, E max(0, 1 - e^(epsilon - L)): a bound from above (up) or below (down)."""
@@ -151,8 +150,14 @@ class DiscretisedLoss:
                 complement *= ratio
             return total if start <= self.last or self.rounding == "up" else fmpq(0)
 
-        wanted = self.digits if digits is None else digits
-        return enclose(value, check_digits(wanted), what=lambda: f"the discretised profile at {eps}", within=(0, 1))
+        wanted = check_digits(self.digits if digits is None else digits)
+        try:
+            return enclose(value, wanted, what=lambda: f"the discretised profile at {eps}", within=(0, 1))
+        except PrecisionError:  # no mass is seen there: whatever lies on the right side of what is seen will do
+            if self.rounding == "down":
+                return Enclosure(fmpq(0), digits=wanted)
+            with working_precision(4096):
+                return Enclosure(arb(value(4096)).upper().fmpq(), digits=wanted)
 
     def _mass(self, index: int) -> Ball:
         """P of the losses that are rounded to this multiple."""

@@ -29,7 +29,7 @@ class DominatingPair(Protocol):
     - `loss_variance()`: the variance of L under P;
     - `loss_quantile(tail)`: the least x with P(L > x) <= tail, for 0 < tail < 1;
     - `trade_off(level)`: the least P(not S) over events S with Q(S) <= level, for 0 < level < 1;
-    - `loss_atoms()`: where L takes finitely many values, ((P(L = x), Q(L = x)), ...) in decreasing order of x;
+    - `loss_atoms()`: where L takes finitely many values, ((x, P(L = x), Q(L = x)), ...) in decreasing order of x;
     - `tail_with_slope(ball)`: P(L > eps) and its derivative over all eps in a ball (None where it cannot be followed);
     - `disclosure_tail(eps)`, `disclosure_quantile(tail)`: as `loss_tail` and `loss_quantile`, for the largest loss against
       any neighbour at all;

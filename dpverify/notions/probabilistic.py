@@ -82,10 +82,11 @@ def mass_from(pair: DominatingPair, eps: fmpq) -> Ball:
 
 def _atom_quantile(pair: Any, tail: fmpq) -> Ball:
     above: Ball = fmpq(0)
-    for p, q in pair.loss_atoms():
+    for loss, p, _ in pair.loss_atoms():
         above = above + p if isinstance(above, fmpq) and isinstance(p, fmpq) else arb(above) + arb(p)
         if exceeds(lambda: above, tail, pair):  # noqa: B023
-            return arb.pos_inf() if q == 0 else (arb(p) / arb(q)).log()
+            found: Ball = loss
+            return found
     raise PrecisionError(f"{pair!r}: its atoms do not add up to more than {1 - tail}; move the request away.", reached=0)
 
 
