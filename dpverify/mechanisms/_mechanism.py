@@ -141,7 +141,7 @@ class Mechanism:
         return hash((type(self), key, int(self.exact_sensitivity.p), int(self.exact_sensitivity.q)))
 
     def __repr__(self) -> str:
-        shown = [f"{name}={as_given(value)!s}" for name, value in self.exact_parameters.items()]
+        shown = [f"{one.name}={one.shown(self.exact_parameters[one.name])!s}" for one in self.parameters]
         return f"{type(self).__name__}({', '.join([*shown, f'sensitivity={self.sensitivity!s}'])})"
 
     def delta(self, epsilon: Number, *, digits: int = 15, arithmetic: str = "arb") -> Any:

@@ -31,10 +31,14 @@ class Parameter:
         self.name = name
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        return self if instance is None else as_given(instance.exact_parameters[self.name])
+        return self if instance is None else self.shown(instance.exact_parameters[self.name])
 
     def __set__(self, instance: Any, value: Any) -> None:
         raise AttributeError(f"{type(instance).__name__} is immutable; make a new one with {self.name}={value!r}.")
+
+    def shown(self, value: Any) -> Any:
+        """An exact value as a reader wants it."""
+        return as_given(value)
 
     def checked(self, value: Number) -> Any:
         """`value` as an exact positive rational."""
@@ -56,6 +60,10 @@ class WholeParameter(Parameter):
     def __init__(self, symbol: str, *, meaning: str, typical: tuple[str, str], least: int) -> None:
         super().__init__(symbol, meaning=meaning, typical=typical, is_scale=False)
         self.least = least
+
+    def shown(self, value: fmpq) -> int:
+        """An int."""
+        return int(value.p)
 
     def checked(self, value: Number) -> fmpq:
         """`value` as a whole number that is not below the least."""
@@ -110,11 +118,12 @@ def numbers(value: Any, name: str) -> tuple[fmpq, ...]:
 
 
 def as_given(value: Any) -> Any:
-    """A number as a double where one is exactly it, else as a Fraction; a word as it is; a sequence as a tuple of such."""
+    """A number as a double where one is exactly it, else as a Fraction; a word as it is; a sequence as a tuple of such (one of
+    a single number as that number)."""
     if isinstance(value, str):
         return value
     if isinstance(value, tuple):
-        return tuple(as_given(one) for one in value)
+        return as_given(value[0]) if len(value) == 1 else tuple(as_given(one) for one in value)
     if is_double(value):
         return float_above(value)
     from fractions import Fraction

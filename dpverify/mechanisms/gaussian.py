@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.mechanisms import _mills
 from dpverify.mechanisms._additive import AdditiveNoise
 from dpverify.mechanisms._parameters import scale_parameter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Gaussian(AdditiveNoise):
@@ -61,3 +66,6 @@ class Gaussian(AdditiveNoise):
 
     def score_variance(self, m: Arithmetic) -> Value:
         return m.rational(1)
+
+    def draw(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+        return rng.standard_normal(size)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.mechanisms._additive import AdditiveNoise
 from dpverify.mechanisms._parameters import scale_parameter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Laplace(AdditiveNoise):
@@ -66,3 +71,6 @@ class Laplace(AdditiveNoise):
 
     def upper_quantile(self, m: Arithmetic, tail: Value) -> Value:
         return -m.log(2 * tail)
+
+    def draw(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+        return rng.laplace(size=size)

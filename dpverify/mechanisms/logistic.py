@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.mechanisms._additive import AdditiveNoise
 from dpverify.mechanisms._parameters import scale_parameter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Logistic(AdditiveNoise):
@@ -72,3 +77,6 @@ class Logistic(AdditiveNoise):
 
     def upper_quantile(self, m: Arithmetic, tail: Value) -> Value:
         return m.log1p(-tail) - m.log(tail)
+
+    def draw(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+        return rng.logistic(size=size)

@@ -8,20 +8,41 @@ of the grid's cells until they say which cell it is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
+from dpverify.arithmetic.exact import to_exact
 from dpverify.arithmetic.precision import working_precision
 from dpverify.errors import PrecisionError
 from dpverify.samplers.bits import LARGEST_PRECISION, WORD_BITS
+from dpverify.samplers.sampler import EXACT, Sampler
 
 Cdf = Callable[[fmpq], "arb | fmpq"]
 """P(release <= y) for an exact y, at the working precision in force; continuous and increasing in y."""
 
 _FARTHEST = 1 << 61
 """A cell index beyond this would not fit into 64 bits."""
+
+
+def grid_release(noise_cdf: Cdf, granularity: fmpq, *, law: str) -> Sampler:
+    """The sampler of data + noise, rounded to the nearest multiple of the granularity. `noise_cdf` is that of the noise.
+
+    The outputs are the doubles nearest to the multiples: one for each cell, whatever the data.
+    """
+    step = float(arb(granularity))
+    cells = lru_cache(maxsize=16)(
+        lambda answer: Cells(lambda y: noise_cdf(y - answer), granularity, int((answer / granularity).floor()))
+    )
+
+    def release(data: Any, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = (cells(to_exact(data, "data")).draw(rng, size) * step).astype(np.float64)
+        return found
+
+    return Sampler(exactness=EXACT, law=law, release=release)
 
 
 class Cells:
