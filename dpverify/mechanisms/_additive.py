@@ -105,6 +105,10 @@ class AdditiveNoise(Mechanism):
         """Var L under the noise moved by d."""
         return None
 
+    def loss_bound(self, m: Arithmetic) -> Value | None:
+        """The largest privacy loss; None where it is unbounded."""
+        return None if self.loss_slope is None else m.exact(self.shift * self.loss_slope)
+
     @property
     def tail_degree(self) -> fmpq | None:
         """A k with x psi'(x) <= k (psi(x) - psi(0)) on x > 0. It bounds the tails of integrals where the loss is unbounded."""
@@ -239,13 +243,13 @@ class AdditiveNoise(Mechanism):
 
     def moment(self, order: int, *, digits: int = 15) -> Enclosure:
         """E Z^order of the noise Z, for an integer order >= 1 (exactly 0 for odd orders, by symmetry)."""
-        if _checked_order(order) % 2:
+        if checked_order(order) % 2:
             return Enclosure(fmpq(0), digits=check_digits(digits))
         return self.mean_absolute_moment(order, digits=digits)
 
     def mean_absolute_moment(self, order: int, *, digits: int = 15) -> Enclosure:
         """E |Z|^order of the noise Z, for an integer order >= 1."""
-        return _certified.absolute_moment(self, _checked_order(order), check_digits(digits))
+        return _certified.absolute_moment(self, checked_order(order), check_digits(digits))
 
     def variance(self, *, digits: int = 15) -> Enclosure:
         """E Z^2 of the noise Z, which is its mean squared error."""
@@ -253,14 +257,14 @@ class AdditiveNoise(Mechanism):
 
     def tail_probability(self, bound: Number, *, digits: int = 15) -> Enclosure:
         """P(|Z| > bound) for the noise Z; `bound` >= 0, in units of the answer. Raises InputError."""
-        return _certified.tail_probability(self, _checked_bound(bound), check_digits(digits))
+        return _certified.tail_probability(self, checked_bound(bound), check_digits(digits))
 
     def tail_bound(self, probability: Number, *, digits: int = 15) -> Enclosure:
         """The least bound with P(|Z| > bound) <= probability, in units of the answer, for 0 < probability <= 1.
 
         Raises ImpossibleRequest at probability 0: the noise is unbounded.
         """
-        return _certified.tail_bound(self, _checked_probability(probability), check_digits(digits))
+        return _certified.tail_bound(self, checked_probability(probability), check_digits(digits))
 
     def fisher_information(self, *, digits: int = 15) -> Enclosure:
         """E psi'(X)^2 / scale^2: what one output tells of the true answer, in inverse squared units of it."""
@@ -271,20 +275,20 @@ class AdditiveNoise(Mechanism):
         return self.variance(digits=digits)
 
 
-def _checked_order(order: int) -> int:
+def checked_order(order: int) -> int:
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
         raise InputError(f"order = {order!r}: a moment needs a whole number of at least 1.")
     return order
 
 
-def _checked_bound(value: Number) -> fmpq:
+def checked_bound(value: Number) -> fmpq:
     number = to_exact(value, "bound")
     if number < 0:
         raise InputError(f"bound = {value}: the size of a noise is never negative; give a number >= 0.")
     return number
 
 
-def _checked_probability(value: Number) -> fmpq:
+def checked_probability(value: Number) -> fmpq:
     number = to_exact(value, "probability")
     if number == 0:
         raise ImpossibleRequest("probability = 0: the noise exceeds every bound sometimes; give a probability in (0, 1].")

@@ -7,16 +7,19 @@ from d = 2a on.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from flint import fmpq
+from flint import arb, fmpq
 
 from dpverify.arithmetic.balls import BALLS
 from dpverify.arithmetic.enclosure import Enclosure
+from dpverify.arithmetic.exact import Number, to_exact
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.enclose.decide import is_above
+from dpverify.enclose.refine import check_digits
 from dpverify.errors import ImpossibleRequest
 from dpverify.mechanisms._unimodal import UnimodalNoise
+from dpverify.mechanisms._unimodal_pair import UnimodalPair
 
 if TYPE_CHECKING:
     import sympy
@@ -44,7 +47,31 @@ class BoundedSupportNoise(UnimodalNoise):
         """P(L = infinity), the infimum of delta(eps); exact where it is rational."""
         raise NotImplementedError
 
+    def common_moment(self, m: Arithmetic, order: fmpq) -> Value | fmpq:
+        """The integral of f(x - d)^order f(x)^(1 - order) over the common support, for 0 < order < 1 and d < 2a."""
+        raise NotImplementedError
+
     # What follows.
+
+    def power_moment(self, order: fmpq) -> Value | fmpq:
+        """Infinite for order > 1: the moved noise has outputs that the noise does not have."""
+        if order > 1:
+            return arb.pos_inf()
+        return self.common_moment(BALLS, order) if self.shift < 2 * self.reach else fmpq(0)
+
+    def expected_loss(self) -> arb:
+        """Infinite."""
+        return arb.pos_inf()
+
+    def dominating_pair(self) -> Any:
+        return UnimodalPair(noise=self)
+
+    def tail_bound(self, probability: Number, *, digits: int = 15) -> Enclosure:
+        """The least bound with P(|Z| > bound) <= probability, in units of the answer; at probability 0 the end of the
+        support."""
+        if to_exact(probability, "probability") == 0:
+            return Enclosure(self.reach * self.exact_scale, digits=check_digits(digits))
+        return super().tail_bound(probability, digits=digits)
 
     def cdf(self, m: Arithmetic, x: Value) -> Value:
         """F(x); of numbers beyond the support 0 or 1. The formula itself is for |x| <= a."""

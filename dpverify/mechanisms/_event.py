@@ -16,7 +16,7 @@ from flint import arb, ctx
 from dpverify.arithmetic.interface import Arithmetic, Value
 
 if TYPE_CHECKING:
-    from dpverify.mechanisms._unimodal import Measured, UnimodalNoise
+    from dpverify.mechanisms._unimodal import UnimodalNoise
 
 _ENOUGH = 12
 """Bits of the working precision that may be lost to missed ends before they are asked for again, more accurately."""
@@ -30,11 +30,27 @@ class Event:
     high: Value | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """delta(eps, d), and its partial derivatives by d and by eps (these are only for speed)."""
+
+    value: Value
+    by_shift: Value
+    by_epsilon: Value
+
+
+def masses(noise: UnimodalNoise, m: Arithmetic, d: Value, event: Event) -> tuple[Value, Value]:
+    """P and Q of the event."""
+    inside_p, inside_q = noise.cdf(m, d - event.low), noise.cdf(m, -event.low)
+    if event.high is not None:
+        inside_p -= noise.cdf(m, d - event.high)
+        inside_q -= noise.cdf(m, -event.high)
+    return inside_p, inside_q
+
+
 def measured_on(noise: UnimodalNoise, m: Arithmetic, eps: Value, d: Value, event: Callable[[bool], Event | None]) -> Measured:
     """The profile and its slopes. `event(fully)` gives the event to about half the working precision, or to nearly all of
     it; None where it cannot be told at this precision (balls), or is empty (mpmath)."""
-    from dpverify.mechanisms._unimodal import Measured
-
     found = event(False)
     if m.name != "arb":
         if found is None:
@@ -51,13 +67,9 @@ def measured_on(noise: UnimodalNoise, m: Arithmetic, eps: Value, d: Value, event
 
 
 def _at(noise: UnimodalNoise, m: Arithmetic, eps: Value, d: Value, event: Event) -> Measured:
-    from dpverify.mechanisms._unimodal import Measured
-
-    inside_p, inside_q = noise.cdf(m, d - event.low), noise.cdf(m, -event.low)
+    inside_p, inside_q = masses(noise, m, d, event)
     by_shift = m.exp(noise.log_density(m, event.low - d))
     if event.high is not None:
-        inside_p -= noise.cdf(m, d - event.high)
-        inside_q -= noise.cdf(m, -event.high)
         by_shift -= m.exp(noise.log_density(m, event.high - d))
     weighted = m.exp(eps) * inside_q
     return Measured(value=inside_p - weighted, by_shift=by_shift, by_epsilon=-weighted)
@@ -65,8 +77,6 @@ def _at(noise: UnimodalNoise, m: Arithmetic, eps: Value, d: Value, event: Event)
 
 def _enclosed(noise: UnimodalNoise, m: Arithmetic, eps: arb, d: arb, event: Event) -> tuple[Measured, arb]:
     """`_at` the midpoints with what they may miss, and a bound on that."""
-    from dpverify.mechanisms._unimodal import Measured
-
     ends: list[Any] = [event.low] if event.high is None else [event.low, event.high]
     at = _at(noise, m, eps, d, Event(low=event.low.mid(), high=None if event.high is None else event.high.mid()))
     missed = arb(0)

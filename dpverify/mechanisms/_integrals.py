@@ -3,7 +3,7 @@
 Everything is in units of the scale; y is the noise as P sees it, so that P has density f(y), Q has f(y + d) and the privacy
 loss is psi(y + d) - psi(y). The pieces break at the kinks y = 0 and y = -d. Beyond +-Y the tails are bounded by
 
-- the slope s of a loss that is bounded: |loss| <= d s, and P(|y| > Y) = 2 F(-Y);
+- the largest loss where it is bounded, and P(|y| > Y) = 2 F(-Y);
 - the degree k of `tail_degree` otherwise. With h = psi - psi(0) it gives h(y + d) <= (1 + d/Y)^k h(y) on y >= Y, and
   convexity gives h' >= h(Y)/Y there, so that the integral of e^{-h/2} beyond Y is at most 2 Y e^{-h(Y)/2} / h(Y).
 """
@@ -24,7 +24,8 @@ from dpverify.errors import NotCovered, PrecisionError
 if TYPE_CHECKING:
     from dpverify.mechanisms._additive import AdditiveNoise
 
-_DOUBLINGS = 60
+_DOUBLINGS = 2000
+"""Tails that fall like a small power take many."""
 _SLACK = 8
 """Bits of the working precision that the tails may cost."""
 
@@ -38,9 +39,9 @@ def power_moment(noise: AdditiveNoise, order: fmpq) -> arb:
 
     def tails(reach: arb) -> arb:
         excess = abs(arb(order - 1))
-        d = arb(noise.shift)
-        if noise.loss_slope is not None:
-            return 2 * noise.cdf(BALLS, -reach) * BALLS.exp(excess * d * noise.loss_slope)
+        d, largest = arb(noise.shift), noise.loss_bound(BALLS)
+        if largest is not None:
+            return 2 * noise.cdf(BALLS, -reach) * BALLS.exp(excess * largest)
         growth = excess * _growth(noise, reach)
         if not growth < fmpq(1, 2):
             return arb.pos_inf()
@@ -86,8 +87,9 @@ def _loss_moment(noise: AdditiveNoise, power: int) -> arb:
         return m.exp(p) * (p - q) ** power
 
     def tails(reach: arb) -> arb:
-        if noise.loss_slope is not None:
-            return 2 * noise.cdf(BALLS, -reach) * (arb(noise.shift) * noise.loss_slope) ** power
+        largest = noise.loss_bound(BALLS)
+        if largest is not None:
+            return 2 * noise.cdf(BALLS, -reach) * largest**power
         # |L| <= growth * h on the right and <= h on the left; h e^{-h} <= (2/e) e^{-h/2}, h^2 e^{-h} <= (16/e^2) e^{-h/2}.
         peak = 2 * arb(-1).exp() if power == 1 else 16 * arb(-2).exp()
         return (1 + _growth(noise, reach) ** power) * peak * _half_rate(noise, reach)

@@ -25,12 +25,12 @@ from dpverify.arithmetic.exact import Number, rational_power
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.arithmetic.text import TEXT, Text
 from dpverify.enclose.refine import check_digits, enclose
-from dpverify.errors import InputError
+from dpverify.errors import ImpossibleRequest, InputError
 from dpverify.mechanisms import _probabilistic
-from dpverify.mechanisms._event import Event, measured_on
+from dpverify.mechanisms._event import Event
 from dpverify.mechanisms._parameters import Parameter
 from dpverify.mechanisms._power_law_event import PowerLawLoss
-from dpverify.mechanisms._unimodal import Exactly, Measured, UnimodalNoise
+from dpverify.mechanisms._unimodal import Exactly, UnimodalNoise
 from dpverify.mechanisms.laplace import Laplace
 
 _ONE, _TWO = fmpq(1), fmpq(2)
@@ -123,11 +123,33 @@ class PowerLawNoise(UnimodalNoise):
         power = rational_power(eps / c, 1 / p)
         return power if power is not None else lambda m: m.power(m.exact(eps / c), m.exact(1 / p))
 
-    def measured(self, m: Arithmetic, eps: Value, d: Value) -> Measured:
-        loss = PowerLawLoss(p=self.exact_p, c=self.exact_weight)
+    def event(self, m: Arithmetic, eps: Value, d: Value, *, fully: bool) -> Event | None:
         if eps == 0:
-            return measured_on(self, m, eps, d, lambda fully: Event(low=d / 2))
-        return measured_on(self, m, eps, d, lambda fully: loss.event(m, eps, d, fully=fully))
+            return Event(low=d / 2)
+        return PowerLawLoss(p=self.exact_p, c=self.exact_weight).event(m, eps, d, fully=fully)
+
+    @property
+    def tail_degree(self) -> fmpq:
+        return self.exact_p
+
+    def score_variance(self, m: Arithmetic) -> Value:
+        """c^(2/p) p^2 Gamma(2 - 1/p)/Gamma(1/p) for p > 1/2."""
+        p, c = self.exact_p, self.exact_weight
+        if 2 * p <= 1:
+            raise ImpossibleRequest(
+                f"p = {p}: the Fisher information is infinite for p <= 1/2 (the peak is too sharp); give a larger p."
+            )
+        power = rational_power(c, 2 / p)
+        if power is not None and p in (1, 2):  # Gamma(1)/Gamma(1) = 1, Gamma(3/2)/Gamma(1/2) = 1/2
+            return m.exact(power * p)
+        weight = m.power(m.exact(c), m.exact(2 / p)) if power is None else m.exact(power)
+        return weight * m.exact(p * p) * m.gamma(m.exact(2 - 1 / p)) / m.gamma(m.exact(1 / p))
+
+    def dominating_pair(self) -> Any:
+        """That of Laplace noise for p = 1, whose loss has atoms."""
+        if self.exact_p == 1:
+            return Laplace(self.exact_scale, sensitivity=self.exact_sensitivity).dominating_pair()
+        return super().dominating_pair()
 
     def exact_delta(self, m: Arithmetic, eps: fmpq, d: fmpq) -> Value | None:
         return _LAPLACE.profile(m, m.exact(eps), m.exact(d)) if self.exact_p == 1 else None

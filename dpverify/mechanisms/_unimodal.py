@@ -20,14 +20,14 @@ the complement, it obeys delta(-eps) = 1 - e^-eps + e^-eps delta(eps). So a fami
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from flint import fmpq
+from flint import arb, fmpq
 
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.errors import ImpossibleRequest
 from dpverify.mechanisms._additive import AdditiveNoise
+from dpverify.mechanisms._event import Event, Measured, masses, measured_on
 from dpverify.mechanisms._mechanism import Engine, unknown_arithmetic
 
 if TYPE_CHECKING:
@@ -36,15 +36,6 @@ if TYPE_CHECKING:
 
 Exactly: TypeAlias = "fmpq | Callable[[Arithmetic], Value]"
 """A number: the rational that it is, or a formula for it where it is proved not to be rational."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """delta(eps, d), and its partial derivatives by d and by eps (these are only for speed)."""
-
-    value: Value
-    by_shift: Value
-    by_epsilon: Value
 
 
 class UnimodalNoise(AdditiveNoise):
@@ -67,9 +58,33 @@ class UnimodalNoise(AdditiveNoise):
         """The largest d whose largest loss is at most eps >= 0; 0 where there is none."""
         return fmpq(0)
 
-    def measured(self, m: Arithmetic, eps: Value, d: Value) -> Measured:
-        """The profile for 0 <= eps below the largest loss at d > 0."""
+    def event(self, m: Arithmetic, eps: Value, d: Value, *, fully: bool) -> Event | None:
+        """Where the loss exceeds 0 <= eps below the largest loss at d > 0: `_event` says how accurately."""
         raise NotImplementedError
+
+    def measured(self, m: Arithmetic, eps: Value, d: Value) -> Measured:
+        """The profile for 0 <= eps below the largest loss at d > 0, from `event` unless the family knows better."""
+        return measured_on(self, m, eps, d, lambda fully: self.event(m, eps, d, fully=fully))
+
+    def tail_masses(self, m: Arithmetic, eps: fmpq, *, inclusive: bool) -> tuple[Value, Value]:
+        """P and Q of {L > eps}, or of {L >= eps}, for a rational eps >= 0 that is not above the largest loss."""
+        d = m.exact(self.shift)
+        if self.loss_limit(self.shift) == eps:
+            return m.rational(0), m.rational(0)  # where an event is stated, no value of the loss has a probability
+        found = self.event(m, m.exact(eps), d, fully=True)
+        return (arb.nan(), arb.nan()) if found is None else masses(self, m, d, found)
+
+    def power_moment(self, order: fmpq) -> Value | fmpq:
+        """The integral of f(x - d)^order f(x)^(1 - order), as a ball at the working precision or exactly."""
+        from dpverify.mechanisms import _integrals
+
+        return _integrals.power_moment(self, order)
+
+    def expected_loss(self) -> Value | fmpq:
+        """E_P L, as a ball at the working precision or exactly."""
+        from dpverify.mechanisms import _integrals
+
+        return _integrals.mean_loss(self)
 
     def exact_delta(self, m: Arithmetic, eps: fmpq, d: fmpq) -> Value | fmpq | None:
         """The profile in closed form, for a rational request with eps >= 0 below the largest loss."""
@@ -92,6 +107,15 @@ class UnimodalNoise(AdditiveNoise):
         return None
 
     # What follows.
+
+    def loss_bound(self, m: Arithmetic) -> Value | None:
+        limit = self.loss_limit(self.shift)
+        return None if limit is None else m.exact(limit) if isinstance(limit, fmpq) else limit(m)
+
+    def dominating_pair(self) -> Any:
+        from dpverify.mechanisms._unimodal_pair import RegularPair
+
+        return RegularPair(noise=self)
 
     @classmethod
     def _engine(cls, arithmetic: str) -> Engine:

@@ -20,7 +20,8 @@ from dpverify.enclose.refine import enclose
 from dpverify.enclose.root import positive_root
 
 if TYPE_CHECKING:
-    from dpverify.mechanisms._unimodal import Exactly, Measured, UnimodalNoise
+    from dpverify.mechanisms._event import Measured
+    from dpverify.mechanisms._unimodal import Exactly, UnimodalNoise
 
 _ZERO, _ONE = fmpq(0), fmpq(1)
 _SPARE = 30
@@ -174,6 +175,17 @@ class SecondOpinion(Engine):
         from dpverify.enclose import second_opinion
 
         return second_opinion.positive_root(m, curve.value, m.exact(target), increasing=increasing)
+
+
+def hockey_stick(noise: UnimodalNoise, eps: fmpq) -> arb | fmpq:
+    """delta(eps) for every real eps at the working precision, exact where it is rational."""
+    size = abs(eps)
+    inner = _ZERO if reaches(noise.loss_limit(noise.shift), size, noise) else noise.exact_delta(BALLS, size, noise.shift)
+    if inner is None:
+        inner = noise.measured(BALLS, arb(size), arb(noise.shift)).value
+    if eps >= 0 or (isinstance(inner, fmpq) and inner == 1):
+        return inner
+    return arb(eps).exp() * inner - arb(eps).expm1()
 
 
 def value_at(noise: UnimodalNoise, m: Arithmetic, eps: fmpq, d: fmpq) -> Value:

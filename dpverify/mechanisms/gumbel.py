@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
-from flint import arb, fmpq
+from flint import acb, arb, ctx, fmpq
 
+from dpverify.arithmetic.balls import BALLS
+from dpverify.arithmetic.enclosure import Enclosure
+from dpverify.arithmetic.exact import Number
 from dpverify.arithmetic.interface import Arithmetic, Value
+from dpverify.enclose.integral import integral
+from dpverify.enclose.refine import check_digits, enclose
+from dpverify.enclose.root import positive_root
 from dpverify.enclose.start import newton
+from dpverify.mechanisms import _additive
 from dpverify.mechanisms._certified import log_of
+from dpverify.mechanisms._event import Measured
 from dpverify.mechanisms._parameters import scale_parameter
-from dpverify.mechanisms._unimodal import Measured, UnimodalNoise
+from dpverify.mechanisms._unimodal import UnimodalNoise
+from dpverify.mechanisms._unimodal_pair import GumbelPair
 
 
 class Gumbel(UnimodalNoise):
@@ -69,3 +80,99 @@ class Gumbel(UnimodalNoise):
             return math.exp(newton(log_profile, target, math.log(max(size / (1 - target), math.exp(target)))))
         except (OverflowError, ValueError):
             return None
+
+    def dominating_pair(self) -> Any:
+        return GumbelPair(noise=self)
+
+    # The noise is not centred.
+
+    def score_variance(self, m: Arithmetic) -> Value:
+        return m.rational(1)  # psi'(X) = 1 - e^-X, and e^-X is exponentially distributed
+
+    def upper_quantile(self, m: Arithmetic, tail: Value) -> Value:
+        """The x with P(X > x) = tail."""
+        return -m.log(-m.log1p(-tail))
+
+    def mean(self, *, digits: int = 15) -> Enclosure:
+        """E Z = gamma scale."""
+        return self.moment(1, digits=digits)
+
+    def variance(self, *, digits: int = 15) -> Enclosure:
+        """E Z^2 - (E Z)^2 = pi^2 scale^2/6."""
+        return self._scaled(lambda: arb.pi() ** 2 / 6, 2, digits, "the variance")
+
+    def mean_squared_error(self, *, digits: int = 15) -> Enclosure:
+        """E Z^2 = (pi^2/6 + gamma^2) scale^2: the noise has a mean."""
+        return self.moment(2, digits=digits)
+
+    def moment(self, order: int, *, digits: int = 15) -> Enclosure:
+        """E Z^order, for an integer order >= 1."""
+        checked = _additive.checked_order(order)
+        return self._scaled(lambda: _raw_moment(checked), checked, digits, f"moment {order}")
+
+    def mean_absolute_moment(self, order: int, *, digits: int = 15) -> Enclosure:
+        """E |Z|^order: the moment itself for an even order, else with twice E max(0, -Z)^order added."""
+        checked = _additive.checked_order(order)
+        if checked % 2 == 0:
+            return self.moment(checked, digits=digits)
+        return self._scaled(
+            lambda: _raw_moment(checked) + 2 * _negative_part(checked), checked, digits, f"absolute moment {order}"
+        )
+
+    def _scaled(self, moment: Callable[[], arb], order: int, digits: int, what: str) -> Enclosure:
+        """A moment of the noise, from that in units of the scale."""
+        return enclose(
+            lambda bits: moment() * arb(self.exact_scale) ** order, check_digits(digits), what=lambda: f"{what} of {self!r}"
+        )
+
+    def tail_probability(self, bound: Number, *, digits: int = 15) -> Enclosure:
+        """P(|Z| > bound), both tails."""
+        size = _additive.checked_bound(bound) / self.exact_scale
+        return enclose(
+            lambda bits: _outside(arb(size)), check_digits(digits), what=lambda: f"P(|noise| > {bound})", within=(0, 1)
+        )
+
+    def tail_bound(self, probability: Number, *, digits: int = 15) -> Enclosure:
+        """The least bound with P(|Z| > bound) <= probability, in units of the answer, for 0 < probability <= 1."""
+        exact = _additive.checked_probability(probability)
+        if exact == 1:
+            return Enclosure(fmpq(0), digits=check_digits(digits))
+
+        def value(bits: int) -> arb:
+            def slope(x: arb) -> arb:
+                return -BALLS.exp(self.log_density(BALLS, x)) - BALLS.exp(self.log_density(BALLS, -x))
+
+            return positive_root(_outside, slope, exact, increasing=False, bits=bits) * arb(self.exact_scale)
+
+        return enclose(
+            value, check_digits(digits), what=lambda: f"the bound that the noise of {self!r} exceeds at {probability}"
+        )
+
+
+def _outside(x: arb) -> arb:
+    """P(|X| > x)."""
+    return (-x.exp()).exp() - (-(-x).exp()).expm1()
+
+
+def _raw_moment(order: int) -> arb:
+    """E X^order by the cumulants, which are gamma and (n - 1)! zeta(n)."""
+    cumulants = [arb.const_euler(), *(math.factorial(n - 1) * arb(n).zeta() for n in range(2, order + 1))]
+    moments = [arb(1)]
+    for n in range(1, order + 1):
+        moments.append(sum((math.comb(n - 1, k) * cumulants[k] * moments[n - 1 - k] for k in range(n)), arb(0)))
+    return moments[order]
+
+
+def _negative_part(order: int) -> arb:
+    """E max(0, -X)^order = the integral over y > 0 of y^order e^y exp(-e^y).
+
+    Beyond Y it is at most order! (e^Y + 1) exp(-e^Y), since y^order <= order! e^y.
+    """
+    reach = arb(int(ctx.prec)).log().upper() + 1
+
+    def integrand(m: Any, y: acb) -> acb:
+        return y**order * m.exp(y - m.exp(y))
+
+    end = reach.exp()
+    rest = math.factorial(order) * (end + 1) * (-end).exp()
+    return integral(integrand, [arb(0), reach]) + arb(0, 1) * rest.upper()

@@ -7,9 +7,9 @@ import math
 from flint import fmpq
 
 from dpverify.arithmetic.interface import Arithmetic, Value
-from dpverify.mechanisms._event import Event, measured_on
+from dpverify.mechanisms._event import Event
 from dpverify.mechanisms._parameters import scale_parameter
-from dpverify.mechanisms._unimodal import Exactly, Measured, UnimodalNoise
+from dpverify.mechanisms._unimodal import Exactly, UnimodalNoise
 
 
 class HyperbolicSecant(UnimodalNoise):
@@ -47,5 +47,8 @@ class HyperbolicSecant(UnimodalNoise):
     def shift_at_limit(self, eps: fmpq) -> Exactly:
         return eps
 
-    def measured(self, m: Arithmetic, eps: Value, d: Value) -> Measured:
-        return measured_on(self, m, eps, d, lambda fully: Event(low=self.threshold(m, eps, d)))
+    def event(self, m: Arithmetic, eps: Value, d: Value, *, fully: bool) -> Event:
+        return Event(low=self.threshold(m, eps, d))
+
+    def score_variance(self, m: Arithmetic) -> Value:
+        return m.rational(1, 2)  # E tanh(X)^2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 from flint import arb, fmpq
@@ -14,11 +15,13 @@ from dpverify.arithmetic.exact import Number, to_exact
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.enclose.decide import is_above
 from dpverify.enclose.refine import check_digits, enclose
-from dpverify.errors import ImpossibleRequest, InputError
+from dpverify.errors import ImpossibleRequest, InputError, NotCovered
 from dpverify.mechanisms._parameters import Parameter, checked_epsilon, positive, scale_parameter
 from dpverify.mechanisms._unimodal import Exactly, UnimodalNoise
+from dpverify.mechanisms._unimodal_pair import StaircasePair
 
 _ZERO, _ONE = fmpq(0), fmpq(1)
+_MOST_ATOMS = 10_000
 
 
 class FractionParameter(Parameter):
@@ -154,6 +157,33 @@ class Staircase(UnimodalNoise):
 
         p, q = self._masses(m, _last_below(is_above_at) + 1, d)
         return m.log((p - m.exact(delta)) / q)
+
+    def tail_masses(self, m: Arithmetic, eps: fmpq, *, inclusive: bool) -> tuple[Value, Value]:
+        stairs = int((eps / self.exact_step).ceil()) if inclusive else self._stairs(eps)
+        return self._masses(m, stairs, self.shift)
+
+    def loss_atoms(self) -> tuple[tuple[fmpq, Value, Value], ...]:
+        """(x, P(L = x), Q(L = x)) in decreasing order of x. Raises NotCovered where there are more than 10,000."""
+        d, most = self.shift, int(self.shift.ceil())
+        if 2 * most + 1 > _MOST_ATOMS:
+            raise NotCovered(f"{self!r}: the loss takes {2 * most + 1} values, more than the {_MOST_ATOMS} that are summed.")
+        beyond = [(arb(0), arb(0)), *(self._masses(BALLS, stairs, d) for stairs in range(most, 0, -1))]
+        above = [
+            (self.exact_step * stairs, p - p_above, q - q_above)
+            for stairs, ((p_above, q_above), (p, q)) in zip(range(most, 0, -1), pairwise(beyond), strict=True)
+        ]
+        p_most, q_most = beyond[-1]
+        middle = (_ZERO, 1 - p_most - q_most, 1 - p_most - q_most)
+        return (*above, middle, *((-x, q, p) for x, p, q in reversed(above)))
+
+    def power_moment(self, order: fmpq) -> Value:
+        return sum((arb(p) * arb((order - 1) * x).exp() for x, p, _ in self.loss_atoms()), arb(0))
+
+    def expected_loss(self) -> Value:
+        return sum((arb(p) * arb(x) for x, p, _ in self.loss_atoms()), arb(0))
+
+    def dominating_pair(self) -> Any:
+        return StaircasePair(noise=self)
 
     def _stairs(self, eps: fmpq) -> int:
         """m: the least number of stairs whose loss exceeds eps."""

@@ -10,9 +10,9 @@ from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import rational_power
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.errors import ImpossibleRequest
-from dpverify.mechanisms._event import Event, measured_on
+from dpverify.mechanisms._event import Event
 from dpverify.mechanisms._parameters import Parameter, scale_parameter
-from dpverify.mechanisms._unimodal import Exactly, Measured, UnimodalNoise
+from dpverify.mechanisms._unimodal import Exactly, UnimodalNoise
 
 _ZERO, _HALF = fmpq(0), fmpq(1, 2)
 
@@ -74,10 +74,7 @@ class StudentT(UnimodalNoise):
 
         return shift
 
-    def measured(self, m: Arithmetic, eps: Value, d: Value) -> Measured:
-        return measured_on(self, m, eps, d, lambda fully: self._event(m, eps, d))
-
-    def _event(self, m: Arithmetic, eps: Value, d: Value) -> Event | None:
+    def event(self, m: Arithmetic, eps: Value, d: Value, *, fully: bool) -> Event | None:
         """The larger root as it is, the smaller one as (d^2 e^k + 2 nu sinh k)/(d e^k + R), which does not cancel."""
         if eps == 0:
             return Event(low=d / 2)

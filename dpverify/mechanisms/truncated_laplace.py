@@ -107,6 +107,29 @@ class TruncatedLaplace(BoundedSupportNoise):
         rest = 2 - cut + m.exact(2 * delta) * m.expm1(m.exact(-a))
         return 2 * m.log(rest / (half + m.sqrt(half * half - cut * rest)))
 
+    def tail_masses(self, m: Arithmetic, eps: fmpq, *, inclusive: bool) -> tuple[Value | fmpq, Value | fmpq]:
+        """{L > eps} is x > (eps + d)/2 up to the end of the support, and what only the moved noise reaches; L = d has the
+        probability of d <= x <= a."""
+        a, d = self.reach, self.shift
+        end = (eps + d) / 2
+        if eps > d or (eps == d and not inclusive) or end >= a:
+            return self.least_delta(m, d), fmpq(0)
+        return self.cdf(m, m.exact(d - end)), self.cdf(m, m.exact(-end))
+
+    def common_moment(self, m: Arithmetic, order: fmpq) -> Value:
+        """The exponent -order |x - d| - (1 - order) |x| is linear on each side of 0 and of d."""
+        a, d = self.reach, self.shift
+        base, more = m.exp(m.exact(-order * d)), 2 * order - 1
+        total = m.rational(0)
+        if d < a:  # left of 0 and right of d
+            total = -base * m.expm1(m.exact(d - a)) - m.exp(m.exact((order - 1) * d)) * m.expm1(m.exact(d - a))
+        low, high = max(fmpq(0), d - a), min(d, a)
+        if more == 0:
+            total += base * m.exact(high - low)
+        else:
+            total += base * m.exp(m.exact(more * low)) * m.expm1(m.exact(more * (high - low))) / m.exact(more)
+        return total / (-2 * m.expm1(m.exact(-a)))
+
     def absolute_moment(self, m: Arithmetic, order: int) -> Value:
         """order! P(order + 1, a) / (1 - e^-a)."""
         a = m.exact(self.reach)

@@ -48,6 +48,15 @@ class Uniform(BoundedSupportNoise):
     def least_delta(self, m: Arithmetic, d: fmpq) -> fmpq:
         return min(_ONE, d / 2)
 
+    def tail_masses(self, m: Arithmetic, eps: fmpq, *, inclusive: bool) -> tuple[fmpq, fmpq]:
+        """The loss is 0 or infinite."""
+        if inclusive and eps == 0:
+            return _ONE, max(fmpq(0), 1 - self.shift / 2)
+        return self.least_delta(m, self.shift), fmpq(0)
+
+    def common_moment(self, m: Arithmetic, order: fmpq) -> fmpq:
+        return 1 - self.shift / 2
+
     def absolute_moment(self, m: Arithmetic, order: int) -> Value:
         return m.rational(1, order + 1)
 

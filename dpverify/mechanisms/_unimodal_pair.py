@@ -1,0 +1,165 @@
+"""The dominating pair of unimodal noise: the noise moved by the sensitivity, and the noise.
+
+In units of the scale, d = sensitivity / scale. For a symmetric density the reflection x -> d - x swaps the two laws and
+changes the sign of the loss, so P(L <= -eps) = Q(L >= eps): masses are needed for eps >= 0 only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from flint import arb, fmpq
+
+from dpverify.arithmetic.balls import BALLS
+from dpverify.arithmetic.interface import Arithmetic, Value
+from dpverify.mechanisms import _unimodal_engine
+
+if TYPE_CHECKING:
+    from dpverify.mechanisms._unimodal import UnimodalNoise
+
+_ZERO, _ONE = fmpq(0), fmpq(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnimodalPair:
+    """P: symmetric unimodal noise moved by the sensitivity. Q: the noise. No pair of neighbours has a larger hockey-stick
+    divergence, at any epsilon (`_unimodal`)."""
+
+    is_symmetric: ClassVar[bool] = True
+
+    noise: UnimodalNoise
+
+    # The densities, in the units of the output.
+
+    def log_density_p(self, m: Arithmetic, x: Value) -> Value:
+        """log p(x)."""
+        return self.log_density_q(m, x - m.exact(self.noise.exact_sensitivity))
+
+    def log_density_q(self, m: Arithmetic, x: Value) -> Value:
+        """log q(x)."""
+        scale = m.exact(self.noise.exact_scale)
+        return self.noise.log_density(m, x / scale) - m.log(scale)
+
+    def loss(self, m: Arithmetic, x: Value) -> Value:
+        """The privacy loss log p(x)/q(x) in nats, where both densities are positive."""
+        y = x / m.exact(self.noise.exact_scale)
+        return self.noise.log_density(m, y - m.exact(self.noise.shift)) - self.noise.log_density(m, y)
+
+    # What every dominating pair offers (`notions.pair`).
+
+    def hockey_stick(self, eps: fmpq) -> arb | fmpq:
+        found: arb | fmpq = _unimodal_engine.hockey_stick(self.noise, eps)
+        return found
+
+    def loss_tail(self, eps: fmpq) -> arb | fmpq:
+        size, limit = abs(eps), self.noise.loss_limit(self.noise.shift)
+        if _unimodal_engine.reaches(limit, size, self.noise):
+            if eps >= 0:
+                return _ZERO
+            if not isinstance(limit, fmpq) or limit < size:
+                return _ONE
+        if eps >= 0:
+            above: arb | fmpq = self.noise.tail_masses(BALLS, size, inclusive=False)[0]
+            return above
+        return 1 - self.noise.tail_masses(BALLS, size, inclusive=True)[1]
+
+    def loss_limit(self) -> arb | fmpq:
+        limit = self.noise.loss_limit(self.noise.shift)
+        return arb.pos_inf() if limit is None else limit if isinstance(limit, fmpq) else limit(BALLS)
+
+    def power_moment(self, order: fmpq) -> arb | fmpq:
+        if order == 1:
+            return _ONE
+        found: arb | fmpq = self.noise.power_moment(order)
+        return found
+
+    def mean_loss(self) -> arb | fmpq:
+        found: arb | fmpq = self.noise.expected_loss()
+        return found
+
+    def reversed(self) -> Self:
+        return self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegularPair(UnimodalPair):
+    """The pair of a density that is positive everywhere, so that the loss has a variance."""
+
+    def loss_variance(self) -> arb | fmpq:
+        """The variance of the loss under P."""
+        from dpverify.mechanisms import _integrals
+
+        return _integrals.loss_variance(self.noise)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaircasePair(UnimodalPair):
+    """A pair whose loss takes finitely many values."""
+
+    noise: Any
+
+    def loss_atoms(self) -> tuple[tuple[fmpq, arb | fmpq, arb | fmpq], ...]:
+        """(x, P(L = x), Q(L = x)) in decreasing order of x."""
+        found: tuple[tuple[fmpq, arb | fmpq, arb | fmpq], ...] = self.noise.loss_atoms()
+        return found
+
+    def loss_variance(self) -> arb:
+        """The variance of the loss under P."""
+        mean = self.noise.expected_loss()
+        return sum((arb(p) * (arb(x) - mean) ** 2 for x, p, _ in self.loss_atoms()), arb(0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GumbelPair:
+    """The two orders of Gumbel noise and the noise moved by the sensitivity. With E exponentially distributed under P,
+
+    - falling: P the noise, Q the moved noise, L = E (e^d - 1) - d;
+    - rising:  P the moved noise, Q the noise, L = d - E (1 - e^-d).
+    """
+
+    noise: UnimodalNoise
+    falling: bool = True
+
+    def hockey_stick(self, eps: fmpq) -> arb | fmpq:
+        d = self.noise.shift
+        if not self.falling:
+            if eps >= d:
+                return _ZERO
+            e = arb(eps).exp()
+            return -arb(eps).expm1() + e * arb(self._falling(-eps))
+        return self._falling(eps)
+
+    def _falling(self, eps: fmpq) -> arb:
+        if eps <= -self.noise.shift:
+            return -arb(eps).expm1()
+        return self.noise.profile(BALLS, arb(eps), arb(self.noise.shift))
+
+    def loss_tail(self, eps: fmpq) -> arb | fmpq:
+        d = self.noise.shift
+        if self.falling:
+            return _ONE if eps <= -d else (-arb(d + eps) / arb(d).expm1()).exp()
+        return _ZERO if eps >= d else -(arb(d - eps) / arb(-d).expm1()).expm1()
+
+    def loss_limit(self) -> arb | fmpq:
+        return arb.pos_inf() if self.falling else self.noise.shift
+
+    def power_moment(self, order: fmpq) -> arb | fmpq:
+        if order == 1:
+            return _ONE
+        d, more = self.noise.shift, order - 1
+        if self.falling:
+            divisor = 1 - arb(more) * arb(d).expm1()
+            return arb.pos_inf() if divisor < 0 else (-arb(more * d)).exp() / divisor
+        return arb(more * d).exp() / (1 - arb(more) * arb(-d).expm1())
+
+    def mean_loss(self) -> arb:
+        d = self.noise.shift
+        return arb(d).expm1() - arb(d) if self.falling else arb(d) + arb(-d).expm1()
+
+    def loss_variance(self) -> arb:
+        """The variance of the loss under P."""
+        return arb(self.noise.shift if self.falling else -self.noise.shift).expm1() ** 2
+
+    def reversed(self) -> Self:
+        return type(self)(noise=self.noise, falling=not self.falling)
