@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 
 from flint import arb, fmpq
 
@@ -51,8 +52,8 @@ class Sensitivity:
     the answer has. All exact. With one number every norm is the absolute value.
     """
 
-    size: fmpq
-    norm: fmpq | None
+    size: Fraction
+    norm: Fraction | None
     relation: Relation
     dimensions: int = 1
 
@@ -76,10 +77,10 @@ class Sensitivity:
         That maximum is 1 for q >= p, and dimensions^(1/q - 1/p) below. In particular no p-norm sensitivity exceeds the
         1-norm sensitivity.
         """
-        exponent = _inverse(checked_norm(norm)) - _inverse(self.norm)
+        exponent, size = _inverse(checked_norm(norm)) - _inverse(checked_norm(self.norm)), to_exact(self.size, "size")
         if exponent <= 0:
-            return Enclosure(self.size, digits=check_digits(digits))
-        return _scaled_power(self.size, fmpq(self.dimensions), exponent, digits)
+            return Enclosure(size, digits=check_digits(digits))
+        return _scaled_power(size, fmpq(self.dimensions), exponent, digits)
 
 
 def sensitivity(
@@ -89,7 +90,13 @@ def sensitivity(
     exact = to_exact(size, "sensitivity")
     if exact <= 0:
         raise InputError(f"sensitivity = {size}: if neighbours never differ there is nothing to protect; give a number > 0.")
-    return Sensitivity(size=exact, norm=checked_norm(norm), relation=Relation(relation), dimensions=_group(dimensions))
+    p = checked_norm(norm)
+    return Sensitivity(
+        size=_fraction(exact),
+        norm=None if p is None else _fraction(p),
+        relation=Relation(relation),
+        dimensions=_group(dimensions),
+    )
 
 
 def norm_bound(coordinates: Sequence[Number], norm: Number | None, *, digits: int = 15) -> Enclosure:
@@ -140,7 +147,11 @@ def checked_norm(norm: Number | None) -> fmpq | None:
     return p
 
 
-def _resized(given: Sensitivity, size: fmpq) -> Sensitivity:
+def _fraction(value: fmpq) -> Fraction:
+    return Fraction(int(value.p), int(value.q))
+
+
+def _resized(given: Sensitivity, size: Fraction) -> Sensitivity:
     return Sensitivity(size=size, norm=given.norm, relation=given.relation, dimensions=given.dimensions)
 
 

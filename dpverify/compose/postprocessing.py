@@ -8,7 +8,9 @@ output: it divides by the probability of being accepted, which depends on the da
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flint import arb, fmpq
@@ -19,6 +21,7 @@ from dpverify.enclose.refine import check_digits, enclose
 from dpverify.enclose.root import positive_root
 from dpverify.errors import ImpossibleRequest, InputError, NotCovered
 from dpverify.guarantees import ConcentratedDP, Guarantee, ProbabilisticDP, PureDP, RandomDP
+from dpverify.notions._conversion import to_fraction
 from dpverify.notions.approximate import exceeds
 from dpverify.notions.pair import Ball, largest, pairs_of
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from dpverify.mechanisms._mechanism import Mechanism
 
 Exact: TypeAlias = Any
-"""A number as it is handed in; kept as an exact rational."""
+"""A number as it is handed in; kept as a Fraction."""
 
 _LOST = (
     "{given} does not survive {what}: outputs that are rarely bad, each within delta, may be joined into one that is bad with"
@@ -44,11 +47,11 @@ class Rounding:
         step = to_exact(self.step, "step")
         if step <= 0:
             raise InputError(f"step = {self.step}: give a number > 0.")
-        object.__setattr__(self, "step", step)
+        object.__setattr__(self, "step", to_fraction(step))
 
-    def __call__(self, output: Number) -> fmpq:
-        multiples = (to_exact(output, "output") / self.step + fmpq(1, 2)).floor()
-        return fmpq(multiples) * fmpq(self.step)
+    def __call__(self, output: Number) -> Fraction:
+        step: Fraction = self.step
+        return math.floor(to_fraction(to_exact(output, "output")) / step + Fraction(1, 2)) * step
 
     def after(self, given: Guarantee) -> Guarantee:
         """The guarantee that is left. Raises ImpossibleRequest where it does not survive."""
@@ -65,8 +68,8 @@ class Clamping:
     def __post_init__(self) -> None:
         _set_bounds(self)
 
-    def __call__(self, output: Number) -> fmpq:
-        kept: fmpq = max(self.low, min(self.high, to_exact(output, "output")))
+    def __call__(self, output: Number) -> Fraction:
+        kept: Fraction = max(self.low, min(self.high, to_fraction(to_exact(output, "output"))))
         return kept
 
     def after(self, given: Guarantee) -> Guarantee:
@@ -109,7 +112,7 @@ class Rejection:
                 f"{mechanism!r}: only for Laplace noise is the worst true answer of rejection known in closed form; for others"
                 " see the truncated mechanisms of the catalogue."
             )
-        width, sensitivity, scale = self.high - self.low, mechanism.exact_sensitivity, mechanism.exact_scale
+        width, sensitivity, scale = to_exact(self.high - self.low, "width"), mechanism.exact_sensitivity, mechanism.exact_scale
         if sensitivity > width:
             raise InputError(
                 f"sensitivity = {sensitivity}: within bounds {width} apart, answers cannot differ by more than that."
@@ -183,5 +186,5 @@ def _set_bounds(bounded: Clamping | Rejection) -> None:
     low, high = to_exact(bounded.low, "low"), to_exact(bounded.high, "high")
     if low >= high:
         raise InputError(f"low = {bounded.low}, high = {bounded.high}: give low < high.")
-    object.__setattr__(bounded, "low", low)
-    object.__setattr__(bounded, "high", high)
+    object.__setattr__(bounded, "low", to_fraction(low))
+    object.__setattr__(bounded, "high", to_fraction(high))

@@ -6,6 +6,7 @@ from flint import arb, fmpq
 
 from dpverify.arithmetic.balls import BALLS
 from dpverify.arithmetic.enclosure import Enclosure
+from dpverify.arithmetic.powers import exact_power
 from dpverify.enclose.decide import is_above
 from dpverify.enclose.refine import enclose
 from dpverify.enclose.root import positive_root
@@ -58,8 +59,9 @@ def zcdp_to_approx(given: ZCDP, wish: Wish) -> Conversion:
 
 
 def zcdp_to_concentrated(given: ZCDP, wish: Wish) -> Conversion:
+    exact = exact_power(2 * to_fmpq(given.rho), fmpq(1, 2))
     tau = enclose(
-        lambda bits: (2 * arb_of(given.rho)()).sqrt() if given.rho else _ZERO, wish.digits, what=lambda: f"tau from {given}"
+        lambda bits: (2 * arb_of(given.rho)()).sqrt() if exact is None else exact, wish.digits, what=lambda: f"tau from {given}"
     )
     return Conversion(
         given=given,

@@ -50,9 +50,11 @@ class GaussianPair:
     def loss_variance(self) -> fmpq:
         return self.mu_squared
 
-    def loss_quantile(self, tail: fmpq) -> arb:
+    def loss_quantile(self, tail: fmpq) -> arb | fmpq:
+        if tail == fmpq(1, 2):
+            return self.mu_squared / 2
         mu = arb(self.mu())
-        return mu * (mu / 2 + arb(2).sqrt() * (2 * arb(tail)).erfcinv()) if tail != fmpq(1, 2) else mu**2 / 2
+        return mu * (mu / 2 + arb(2).sqrt() * (2 * arb(tail)).erfcinv())
 
     def trade_off(self, level: fmpq) -> arb | fmpq:
         return fmpq(1) if level == 0 else gaussian_trade_off(arb(level), arb(self.mu()))
