@@ -54,7 +54,9 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":  # asked for by `from dpverify import *`
         return _public_names()
     home = _HOME.get(name)
-    if home is not None:
+    if name == "audit":  # the package itself, which can be called: a function in its place would hide its modules
+        value: Any = import_module("dpverify.audit")
+    elif home is not None:
         value = getattr(import_module(home), name)
     elif name.startswith("_") or (value := _mechanism(name)) is None:
         raise AttributeError(f"module 'dpverify' has no attribute {name!r}; the public names are {', '.join(_public_names())}.")

@@ -185,3 +185,8 @@ def test_a_statistical_result_is_never_called_more_than_it_is(root: Path) -> Non
     too_much = re.compile(r"\b(?:passed|verified|certified private|is private)\b")
     for path in (root / "dpverify" / "report").glob("*.py"):
         assert not too_much.search(path.read_text()), path
+
+
+def test_the_auditor_can_be_called_and_its_modules_imported_in_any_order(root: Path) -> None:
+    script = "import dpverify as dv; assert callable(dv.audit); import dpverify.audit.evidence as e; assert dv.audit.evidence is e"
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=root)
