@@ -99,8 +99,8 @@ def _binomial(term: Call) -> tuple[int, int]:
 def refined(term: Term, box: Box, arithmetic: Arithmetic) -> Interval:
     """As `evaluate`, with a lower end that is sharper on small boxes: monotone variables at an end, the mean-value form else.
 
-    For x, c in the box, f(x) = f(c) + sum_i f_i(z) (x_i - c_i) with z on the segment between them; if f_i has one sign on the box,
-    the least value lies on a face of variable i. The term was evaluated on the whole box first, so it is defined there.
+    For x, c in the box, f(x) = f(c) + sum_i f_i(z) (x_i - c_i) with z on the segment between them; where f_i has one sign, the
+    least value lies on a face of variable i. The term was evaluated on the whole box first, so it is defined there.
     """
     m = arithmetic
     whole = evaluate(term, box, m)

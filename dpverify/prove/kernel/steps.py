@@ -128,9 +128,9 @@ def _nonneg_coeffs(goal: Statement, step: Step) -> list[Subgoal]:
 def _sign_box(goal: Statement, step: Step) -> list[Subgoal]:
     """Intervals on the leaves of a bisection of the box.
 
-    `tree` lists it in preorder: a variable's name bisects the box along it, "." is a leaf by plain evaluation, "m" one by the
-    mean-value form, "x" one on which a hypothesis certainly fails. The pieces cover the box by construction; open ends are
-    closed.
+    `tree` lists it in preorder: a variable's name bisects the box along it, "." is a leaf by plain evaluation, "~" one by the
+    mean-value form, "!" one on which a hypothesis certainly fails. The pieces cover the box by construction;
+    open ends count as closed.
     """
     digits = _digits(step["digits"])
     tree = _listed(step["tree"], MOST_BOXES)
@@ -151,10 +151,10 @@ def _sign_box(goal: Statement, step: Step) -> list[Subgoal]:
             if middle not in side:
                 raise Rejected("a box is too small to be bisected")
             pending += [box | {token: Interval(middle, side.high)}, box | {token: Interval(side.low, middle)}]
-        elif token == "x":
+        elif token == "!":
             if not any(fails(hypothesis, box, digits) for hypothesis in goal.hypotheses):
                 raise Rejected("no hypothesis certainly fails on a box")
-        elif token not in (".", "m") or not certain(goal.conclusion, box, digits, evaluate if token == "." else refined):
+        elif token not in (".", "~") or not certain(goal.conclusion, box, digits, evaluate if token == "." else refined):
             raise Rejected(f"a leaf does not show {goal.conclusion.text()[:120]}")
     if pending:
         raise Rejected("the tree does not cover the box")

@@ -47,8 +47,8 @@ def bisect(goal: Statement, digits: int) -> list[str]:
 
 def _leaf(goal: Statement, box: Box, digits: int) -> str:
     if any(fails(hypothesis, box, digits) for hypothesis in goal.hypotheses):
-        return "x"
-    for leaf, form in ((".", evaluate), ("m", refined)):
+        return "!"
+    for leaf, form in ((".", evaluate), ("~", refined)):
         try:
             if certain(goal.conclusion, box, digits, form):
                 return leaf
