@@ -31,8 +31,8 @@ def settled(evaluate: Callable[[MultiprecisionArithmetic], Value], digits: int, 
 
 
 def positive_root(m: MultiprecisionArithmetic, value: Callable[[mpf], mpf], target: mpf, *, increasing: bool) -> mpf:
-    """The x > 0 with value(x) = target: a bracket by galloping, then regula falsi within it (the Illinois variant, and a plain
-    halving where that does not shrink the bracket), on log value - log target."""
+    """The x > 0 with value(x) = target: a bracket by galloping, then regula falsi within it (the Illinois variant, with a
+    plain halving where that stalls), on log value - log target."""
     goal, nothing = m.log(target), m.context.ninf
 
     def height(x: mpf) -> mpf:
@@ -43,25 +43,34 @@ def positive_root(m: MultiprecisionArithmetic, value: Callable[[mpf], mpf], targ
 
     low, high = _bracket(m, height)
     left, right = height(low), height(high)
+    lowest, highest = left, right
     placed_left: bool | None = None
+    steps, width = 0, high - low
     while high - low > low * _relative(m):
-        width = high - low
-        x = (low * right - high * left) / (right - left) if left > nothing and right < -nothing else low
-        while True:
-            if not low < x < high:
-                x = (low + high) / 2
-            here = height(x)
-            if here == 0:
-                return x
-            if here < 0:
-                low, left, right = x, here, right / 2 if placed_left is True else right
-            else:
-                high, right, left = x, here, left / 2 if placed_left is False else left
-            placed_left = bool(here < 0)
-            if high - low <= width / 2:
-                break
-            x = low  # not halved: do so
+        steps += 1
+        stalls = steps % _PATIENCE == 0 and high - low > width / 2
+        x = (low + high) / 2
+        if not stalls and left > nothing and right < -nothing:
+            chord = (low * right - high * left) / (right - left)
+            x = chord if low < chord < high else x
+        here = height(x)
+        if here == 0 or (abs(here) < -nothing and not lowest < here < highest):
+            return x  # found, or rounding has taken over and nothing more is to be had
+        # Twice on the same side: halve the height at the other end, so that the next chord crosses over.
+        if here < 0:
+            low, left, right = x, here, right / 2 if placed_left is True else right
+            lowest = here
+        else:
+            high, right, left = x, here, left / 2 if placed_left is False else left
+            highest = here
+        placed_left = bool(here < 0)
+        if steps % _PATIENCE == 0:
+            width = high - low
     return (low + high) / 2
+
+
+_PATIENCE = 4
+"""Steps in which the bracket must halve, or it is halved."""
 
 
 def _bracket(m: MultiprecisionArithmetic, height: Callable[[mpf], mpf]) -> tuple[mpf, mpf]:

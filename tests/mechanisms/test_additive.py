@@ -119,7 +119,7 @@ def test_the_three_questions_agree(family: Any, epsilon: str, delta: str, sensit
     loose, tight = (family(end, sensitivity=sensitivity) for end in (scale.exact_lower, scale.exact_upper))
     assert tight.delta(epsilon, digits=40).exact_lower <= Fraction(delta) <= loose.delta(epsilon, digits=40).exact_upper
     assert tight.epsilon(delta, digits=40).exact_lower <= Fraction(epsilon)
-    if loose.delta(Fraction(epsilon) / 2).overlaps(loose.delta(2 * Fraction(epsilon))):
+    if loose.delta(epsilon).overlaps(loose.delta(2 * Fraction(epsilon))):
         return  # noise of bounded support, where delta no longer depends on epsilon
     assert Fraction(epsilon) <= loose.epsilon(delta, digits=40).exact_upper
 
