@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     if unknown:
         raise InputError(f"{', '.join(unknown)}: there is no such theorem; there are {', '.join(entries)}.")
     wanted = engine.with_lemmas(entries, options.ids) if options.ids else set(entries)
-    lines = engine.check_all(entries, wanted) if options.check_only else engine.prove_all(entries, wanted)
+    lines = engine.check_all(entries, wanted) if options.check_only else engine.prove_all(entries, wanted, renew=options.write)
     shown = [line for line in lines if not options.ids or line.entry.name in options.ids]
     table = directory.parent / "reports" / "proofs.json"
     if options.write:

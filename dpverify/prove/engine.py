@@ -41,17 +41,24 @@ def check_all(entries: Mapping[str, Entry], wanted: set[str]) -> list[Line]:
     lines = []
     for name, entry in entries.items():
         if name in wanted:
-            path = entry.certificate_path
-            try:
-                text = path.read_text(encoding="utf-8") if path.exists() else None
-            except (OSError, UnicodeError) as error:
-                raise InputError(f"{path}: this certificate cannot be read ({error}).") from error
-            lines.append(judge(entry, text, established))
+            lines.append(judge(entry, committed(entry), established))
     return sorted(lines, key=lambda line: line.entry.name)
 
 
-def prove_all(entries: Mapping[str, Entry], wanted: set[str]) -> list[Line]:
-    """New certificates for the wanted theorems, checked by the kernel; formulas compared with those of the mechanisms named."""
+def committed(entry: Entry) -> str | None:
+    """The text of the certificate beside a theorem, None if there is none. Raises InputError if it cannot be read."""
+    path = entry.certificate_path
+    try:
+        return path.read_text(encoding="utf-8") if path.exists() else None
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"{path}: this certificate cannot be read ({error}); `dpverify prove --write` renews it.") from error
+
+
+def prove_all(entries: Mapping[str, Entry], wanted: set[str], *, renew: bool = False) -> list[Line]:
+    """New certificates for the wanted theorems, checked by the kernel; formulas compared with those of the mechanisms named.
+
+    Unless they are to be renewed, the committed certificates are checked too.
+    """
     from dpverify.prove.tactics.pins import difference
 
     established: dict[str, Outcome] = {}
@@ -60,8 +67,10 @@ def prove_all(entries: Mapping[str, Entry], wanted: set[str]) -> list[Line]:
         if name in wanted:
             start = time.perf_counter()
             line = judge(entry, write(certify(entry)), established)
-            other = difference(entry)
-            lines.append(replace(line, fault=line.fault or other, seconds=time.perf_counter() - start))
+            fault = line.fault or difference(entry)
+            if not renew:
+                fault = fault or judge(entry, committed(entry), dict(established)).fault
+            lines.append(replace(line, fault=fault, seconds=time.perf_counter() - start))
     return sorted(lines, key=lambda line: line.entry.name)
 
 
