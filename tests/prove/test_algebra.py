@@ -13,7 +13,7 @@ from dpverify.prove.kernel.algebra import Algebra
 from dpverify.prove.kernel.calculus import derivative
 from dpverify.prove.kernel.evaluation import evaluate
 from dpverify.prove.kernel.intervals import Arithmetic, Interval
-from dpverify.prove.kernel.terms import Rejected, parse
+from dpverify.prove.kernel.terms import ARITY, Call, Rejected, Term, parse
 
 SIGNS = {"x": 1, "y": 1, "z": 0, "w": None, "p": 1}
 
@@ -167,6 +167,47 @@ def test_a_product_out_of_proportion_is_refused() -> None:
     medium = {((f"x{i}", Fraction(1)),): Fraction(1) for i in range(100)}
     with pytest.raises(Rejected):
         poly.multiply(medium, narrow)
+
+
+def random_term(draw: random.Random, depth: int) -> Term:
+    if depth == 0 or draw.random() < 0.15:
+        number = Fraction(draw.choice([-3, -2, -1, 1, 2, 3, 5, 7, 12]), draw.choice([1, 1, 2, 3]))
+        return draw.choice(["x", "y", "z", "w", "p"]) if draw.random() < 0.65 else number
+    head = draw.choice(
+        ["+", "+", "-", "*", "*", "/", "^", "power", "exp", "exp", "log", "sqrt", "Phi", "phi", "erfc", "gammaq", "gamma"]
+    )
+    inner = [random_term(draw, depth - 1) for _ in range(2)]
+    if head == "^":
+        return Call("^", (inner[0], Fraction(draw.choice([-3, -2, -1, 1, 2, 3, 5]), draw.choice([1, 1, 2, 3, 4]))))
+    head = "^" if head == "power" else head
+    return Call(head, tuple(inner[: ARITY[head][1]]))
+
+
+def test_no_random_term_is_given_a_wrong_sign() -> None:
+    """Whatever the algebra says to vanish, to be positive or not to be negative is so at random points, by intervals."""
+    draw, m, decided = random.Random(8), Arithmetic(30), 0
+    for _ in range(1500):
+        term = random_term(draw, draw.randint(1, 3))
+        if draw.random() < 0.5:
+            term = Call("-", (term, random_term(draw, draw.randint(0, 2))))
+        algebra = Algebra(SIGNS)
+        try:
+            above, _ = algebra.normal(term)
+            positive, natural = (algebra.has_sign(above, strictly=strictly) for strictly in (True, False))
+        except Rejected:
+            continue
+        decided += positive or natural
+        for _ in range(3):
+            point = {name: Fraction(draw.choice([1, 2, 3, 7, 30]), draw.choice([1, 2, 3, 10])) for name in ("x", "y", "p")}
+            point |= {"z": draw.choice([Fraction(0), Fraction(1, 3), Fraction(4)]), "w": Fraction(draw.randint(-40, 40), 9)}
+            try:
+                value = evaluate(term, {name: m.exact(at) for name, at in point.items()}, m)
+            except Rejected:  # out of proportion, or 0 to a power, which intervals refuse
+                continue
+            assert value.high > 0 or not positive, (term, point)
+            assert value.high >= 0 or not natural, (term, point)
+            assert above or value.low <= 0 <= value.high, (term, point)
+    assert decided > 300
 
 
 def test_normal_forms_have_the_value_of_the_term() -> None:

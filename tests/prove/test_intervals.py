@@ -91,6 +91,8 @@ def test_binomial_tails() -> None:
         "(gamma 0)",
         "(gamma 1001)",
         "(gammaq 1/2 -1)",
+        "(gammaq 0 1)",
+        "(gammaq 1000000000000000000000 1000000000000000000000)",
         "(tail 3 1 2)",
         "(tail 3 1/2 1/2)",
         "(tail 100000 1 1/2)",

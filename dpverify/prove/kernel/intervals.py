@@ -217,6 +217,8 @@ def upper_gamma(a: Interval, x: Decimal, digits: int) -> Interval:
 
     Subtracting from 1 costs about x/log(10) digits, which are added to the working precision beforehand.
     """
+    if a.low <= 0 or a.high > 1000:
+        raise Rejected("gammaq is offered for orders above 0 and up to 1000")
     if x == 0:
         return Interval(ONE, ONE)
     large = x > 600 and x > 2 * a.high
