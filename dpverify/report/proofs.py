@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 _WIDTH = 100
 _DIGITS = 6
+_SOURCES = (
+    "[V]: S. Vinterbo, Differential Privacy for Symmetric Log-Concave Mechanisms (AISTATS 2022). [Liu]: F. Liu,",
+    "Generalized Gaussian Mechanism for Differential Privacy (IEEE TKDE 2019). [CH]: B. Chen, M. Hale, The Bounded",
+    "Gaussian Mechanism for Differential Privacy (2022). [BW]: B. Balle, Y.-X. Wang, Improving the Gaussian Mechanism for",
+    "Differential Privacy (ICML 2018).",
+)
 
 
 def as_data(lines: Sequence[Line]) -> list[dict[str, Any]]:
@@ -163,6 +169,8 @@ def as_markdown(lines: Sequence[Line], command: str) -> str:
         "",
         f"Written by `{command}`. {len(lines)} claims: {summary}.",
         "",
+        *_SOURCES,
+        "",
         "| id | source | verdict | trust | witness or what is open |",
         "|---|---|---|---|---|",
     ]
@@ -172,6 +180,8 @@ def as_markdown(lines: Sequence[Line], command: str) -> str:
         written.append(f"| {line.entry.name} | {source} | {line.verdict} | {trust(line)} | {_cell(remark)} |")
     for line in lines:
         written += ["", f"## {line.entry.name}", "", line.entry.theorem.claim, "", f"**{line.verdict}**", ""]
+        if "note" in line.entry.table:
+            written += [str(line.entry.table["note"]), ""]
         written += [line.entry.theorem.argument, "", *(f"- {text}" for text in obligations(line))]
         mutants = [f"- mutant: {mutant['why']}" for mutant in line.entry.table.get("mutant", [])]
         written += [f"{text} (refuted)" for text in mutants] if not line.fault else mutants

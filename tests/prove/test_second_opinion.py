@@ -13,6 +13,8 @@ import pytest
 from dpverify.prove.kernel.statements import Range, Relation
 from dpverify.prove.kernel.terms import Term
 from dpverify.prove.library import read
+from dpverify.prove.schemas.reading import Reader
+from dpverify.prove.tactics.search import sample
 
 ENTRIES = read(Path(__file__).resolve().parents[2] / "proofs")
 DIGITS = 40
@@ -85,7 +87,9 @@ def test_mpmath_finds_the_same(name: str) -> None:
             statement = obligation.statement
             if statement is None:
                 continue
-            entry = certificate["obligations"][obligation.name]
+            entry = certificate["obligations"].get(obligation.name)
+            if entry is None:  # open: looked at all the same
+                entry = {"point": sample(statement, {}, Reader())}
             written = entry["step"]["point"] if statement.exists else entry["point"]
             known = {variable: Fraction(text) for variable, text in written.items()}
             points = [known]
