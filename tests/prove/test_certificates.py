@@ -101,7 +101,7 @@ def test_random_damage_is_rejected() -> None:
 def test_random_damage_under_a_new_seal_proves_nothing_else() -> None:
     """Whoever writes the seal anew meets the kernel: it rejects, or what it accepts proves the same claim in another way."""
     draw = random.Random(21)
-    names = sorted(set(ENTRIES) - {"V-P-M2000", "V-VAR"})  # the two that take longest
+    names = sorted(set(ENTRIES) - {"V-P-M2000", "V-P-MSE", "V-VAR", "V-VAR-CROSS"})  # those that take longest
     rejected = 0
     for number in range(CORRUPTIONS):
         entry = ENTRIES[names[number % len(names)]]
@@ -111,7 +111,7 @@ def test_random_damage_under_a_new_seal_proves_nothing_else() -> None:
         except Rejected:
             rejected += 1
             continue
-        assert outcome.missing or outcome.verdict.startswith(("proved", "refuted with witness"))
+        assert outcome.missing or outcome.verdict.startswith(("proved", "certified on box", "refuted with witness"))
         assert certificate["claim"] == entry.theorem.fingerprint()
     assert rejected > 0.8 * CORRUPTIONS
 
