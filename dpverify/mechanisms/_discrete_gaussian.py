@@ -16,7 +16,6 @@ by joining such intervals from 0 on until none reaches further.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -29,11 +28,6 @@ from dpverify.mechanisms import _gaussian_sums, _mills
 from dpverify.mechanisms._certified import log_of
 from dpverify.mechanisms._discrete import certified_delta
 from dpverify.mechanisms._least_sigma import LeastSigma
-
-_STEPS = 200
-
-_UNKNOWN = 1
-"""The radius of a ball about 0 that says: not at this precision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +87,7 @@ class DiscreteGaussianPair:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if is_heavier(middle) else (low, middle)
-        return self.shift * (2 * (high - 1) + fmpq(self.shift)) / (2 * self.v)
+        return loss(self.v, self.shift, high - 1 + self.shift)
 
     def reversed(self) -> Self:
         return self
@@ -102,6 +96,11 @@ class DiscreteGaussianPair:
 def threshold(v: fmpq, d: int, eps: fmpq) -> int:
     """The least integer whose loss exceeds eps."""
     return int((eps * v / d + fmpq(d, 2)).floor()) + 1
+
+
+def loss(v: fmpq, d: int, x: int) -> fmpq:
+    """The privacy loss at x."""
+    return d * (2 * x - fmpq(d)) / (2 * v)
 
 
 def excess(v: fmpq, d: int, eps: fmpq, t: int) -> arb:
@@ -133,34 +132,37 @@ def delta(noise: Any, eps: fmpq, digits: int) -> Enclosure:
 
 
 def epsilon(noise: Any, exact_delta: fmpq, digits: int) -> Enclosure:
-    """The least epsilon >= 0, for a positive delta: the largest of log((P(x >= t) - delta)/Q(x >= t)) over all t."""
+    """The least epsilon >= 0, for a positive delta.
+
+    The threshold is t from the loss at t - 1 up to that at t. delta falls, so the least t with delta(loss at t) <= delta is
+    found by galloping and halving; then P(x >= t) - e^epsilon Q(x >= t) = delta is solved for epsilon.
+    """
     pair: DiscreteGaussianPair = noise.pair()
     v, d = pair.v, pair.shift
-    if not is_above(lambda: pair.hockey_stick(fmpq(0)), exact_delta, what=lambda: f"delta(0) of {noise!r}"):
+
+    def exceeds(eps: fmpq) -> bool:
+        return is_above(lambda: pair.hockey_stick(eps), exact_delta, what=lambda: f"delta({eps}) of {noise!r}")
+
+    if not exceeds(fmpq(0)):
         return Enclosure(fmpq(0), digits=digits)
-    near = _guess(lambda: _mills.epsilon(log_of(exact_delta), float(d / arb(v).sqrt())))
-
-    def value(bits: int) -> arb:
-        nonlocal near
-        # delta is convex in e^eps, so Newton's steps there reach the root from below: each takes the line that belongs to t.
-        for _ in range(_STEPS):
-            t = threshold(v, d, near)
-            above, below = tail(v, t - d) - arb(exact_delta), tail(v, t)
-            root = (above / below).log() if above > 0 else arb.nan()
-            if root.is_finite():
-                first, last = (threshold(v, d, end.fmpq()) for end in (root.lower(), root.upper()))
-                if first == t == last:
-                    return root
-                if first <= t <= last:  # the precision does not tell which line it is
-                    break
-                near = max(root.mid().fmpq(), fmpq(0))
-            elif above < 0:
-                near /= 2
-            else:
-                break
-        return arb(0, _UNKNOWN)
-
-    return enclose(value, digits, what=lambda: f"epsilon of {noise!r} at delta = {exact_delta}")
+    low = d // 2  # its loss is at most 0
+    high = max(low + 1, threshold(v, d, _epsilon_guess(v, d, exact_delta)))
+    stride = 1
+    if exceeds(loss(v, d, high)):
+        while exceeds(loss(v, d, high)):
+            low, high, stride = high, high + stride, 2 * stride
+    else:
+        while high - stride > low and not exceeds(loss(v, d, high - stride)):
+            high, stride = high - stride, 2 * stride
+        low = max(low, high - stride)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if exceeds(loss(v, d, middle)) else (low, middle)
+    return enclose(
+        lambda bits: ((tail(v, high - d) - arb(exact_delta)) / tail(v, high)).log(),
+        digits,
+        what=lambda: f"epsilon of {noise!r} at delta = {exact_delta}",
+    )
 
 
 def scale(noise: Any, eps: fmpq, exact_delta: fmpq, sensitivity: fmpq, digits: int) -> Enclosure:
@@ -187,10 +189,10 @@ def satisfies(sigma: fmpq, eps: fmpq, exact_delta: fmpq, d: int) -> bool:
     return not is_above(lambda: pair.hockey_stick(eps), exact_delta, what=lambda: f"delta at sigma = {sigma}")
 
 
-def _guess(compute: Callable[[], float | None]) -> fmpq:
-    """A starting point in plain floating point; only speed depends on it."""
+def _epsilon_guess(v: fmpq, d: int, exact_delta: fmpq) -> fmpq:
+    """The epsilon of Gaussian noise on the reals, in plain floating point; only speed depends on it."""
     try:
-        found = compute()
-        return fmpq(*found.as_integer_ratio()) if found is not None else fmpq(1)
+        found = _mills.epsilon(log_of(exact_delta), float(d / arb(v).sqrt()))
     except (OverflowError, ValueError, ZeroDivisionError):
-        return fmpq(1)
+        found = None
+    return fmpq(0) if found is None else fmpq(*found.as_integer_ratio())

@@ -256,8 +256,8 @@ class SecondOpinion:
             level = m.exact(1 - exact_delta)
 
             def at(a: Any) -> Any:
-                t = int(m.context.floor((m.exact(eps) / a + d) / 2)) + 1
-                return m.rational(1) if t > d else complement(m, a, eps, d, t)
+                # Beyond the scale at which delta is 0 the last piece goes on falling, above 1.
+                return complement(m, a, eps, d, min(int(m.context.floor((m.exact(eps) / a + d) / 2)) + 1, d))
 
             return 1 / mp_root(m, at, level, increasing=False)
 

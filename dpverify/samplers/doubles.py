@@ -18,7 +18,8 @@ Array: TypeAlias = NDArray[np.float64]
 Function: TypeAlias = Callable[[Array], Array]
 
 _NODES = 4096
-_NEWTON_STEPS = 4
+_NEWTON_STEPS = 30
+_SETTLED = 2.0**-50
 _HALVES = 1100
 """Enough to halve a bracket of any two doubles down to neighbours, where they have the same sign."""
 
@@ -63,7 +64,11 @@ class Inversion:
             gap = self._cdf(x) - levels
             low, high = np.where(gap < 0, x, low), np.where(gap < 0, high, x)
             step = x - gap / self._density(x)
-            x = np.where((step >= low) & (step <= high), step, (low + high) / 2)
+            following = np.where((step >= low) & (step <= high), step, (low + high) / 2)
+            settled = (np.abs(following - x) <= _SETTLED * np.abs(x)).all()
+            x = following
+            if settled:
+                break
         return x
 
     def _reach(self, levels: Array) -> tuple[float, float]:

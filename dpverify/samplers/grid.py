@@ -33,7 +33,7 @@ def grid_release(noise_cdf: Cdf, granularity: fmpq, *, law: str) -> Sampler:
 
     The outputs are the doubles nearest to the multiples: one for each cell, whatever the data.
     """
-    step = float(arb(granularity))
+    step = int(granularity.p) / int(granularity.q)
     cells = lru_cache(maxsize=16)(
         lambda answer: Cells(lambda y: noise_cdf(y - answer), granularity, int((answer / granularity).floor()))
     )
@@ -75,6 +75,8 @@ class Cells:
 
     def _brackets(self, uniforms: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Cells low < high such that, as far as first words go, the number lies between their upper edges."""
+        largest = (1 << WORD_BITS) - 1
+        least, most = (int(uniforms.min()), int(uniforms.max())) if uniforms.size else (0, 0)
         ends = [self._centre]
         for direction in (-1, 1):
             reach = 1
@@ -82,7 +84,7 @@ class Cells:
                 end = self._centre + direction * reach
                 ends.append(end)
                 word = self._word(end)
-                if (word == 0 or word < int(uniforms.min())) if direction < 0 else word > int(uniforms.max()):
+                if (word == 0 or word < least) if direction < 0 else (word >= largest or word > most):
                     break
                 reach *= 2
                 if reach > _FARTHEST:
@@ -136,8 +138,14 @@ class Cells:
                 value = self._cdf(edge)
                 if isinstance(value, fmpq):
                     return int((value * (1 << bits)).floor())
-                whole = (value * (1 << bits)).floor().unique_fmpz()
+                scaled = value * (1 << bits)
+                whole = scaled.floor().unique_fmpz()
                 if whole is not None:
                     return int(whole)
+                # So near 0 or 1 that only a number with the very same word needs to be told from it, by further words.
+                if scaled < 1:
+                    return 0
+                if scaled >= (1 << bits) - 1:
+                    return (1 << bits) - 1
             precision *= 2
         raise PrecisionError(f"the cdf at {edge} stays undecided at {LARGEST_PRECISION} bits; shift the grid.", reached=0)

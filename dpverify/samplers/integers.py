@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
-from dpverify.samplers.bits import WORD_BITS, Digits, coins
+from dpverify.samplers.bits import WORD_BITS, Digits, Uniform, coins
 
 Integers = NDArray[Any]
 """int64, or Python integers where those would not fit."""
@@ -97,9 +97,10 @@ def _whole_coins(whole: Integers, rng: np.random.Generator) -> NDArray[np.bool_]
     heads = np.zeros(whole.size, dtype=np.bool_)
     usual = np.flatnonzero(near < len(table))
     heads[usual] = coins(table, near[usual], rng)
-    for place in np.flatnonzero(near == len(table)):  # below 2^-62 each
+    far = np.flatnonzero(near == len(table))  # below 2^-62 each: the first word is 0, and so must that of the number be
+    for place in far[table.draw(rng, far.size) == 0]:
         digits = Digits(partial(_power_of_e, int(whole[place])))
-        heads[place] = coins(digits, np.zeros(1, dtype=np.int64), rng)[0]
+        heads[place] = Uniform(0, rng, digits.word_bits).is_below(digits, 0)
     return heads
 
 
