@@ -109,6 +109,9 @@ class DerivativeArithmetic:
         density = self.base.exp(-x.value * x.value / 2) / self.base.sqrt(2 * self.base.pi())
         return Dual(self.base.normal_cdf(x.value), density * x.slope)
 
+    def atan(self, x: Dual) -> Dual:
+        return Dual(self.base.atan(x.value), x.slope / (1 + x.value * x.value))
+
     def power(self, x: Dual, y: Dual) -> Dual:
         """A constant power."""
         exponent = _constant(y)

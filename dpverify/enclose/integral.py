@@ -12,9 +12,13 @@ from typing import Any
 from flint import acb, arb, ctx
 
 from dpverify.arithmetic.complex_balls import ANALYTIC, PLAIN
+from dpverify.errors import PrecisionError
 
 Integrand = Callable[[Any, acb], acb]
 """f(m, x), m being complex balls. Where m is `ANALYTIC` the answer must not be finite unless f is analytic on x."""
+
+LARGEST_EFFORT = 15_000
+"""Evaluations before giving up: a few seconds."""
 
 _NO_ABSOLUTE_GOAL = -(10**7)
 """As a power of two. Integrals may be as small as they like: only the relative error counts."""
@@ -24,10 +28,17 @@ def integral(integrand: Integrand, ends: Sequence[arb], *, within: arb | None = 
     """The integral of a real function over [ends[0], ends[-1]], split at every end; a ball at the working precision.
 
     The first piece is enclosed to about the working precision relative to its own size, the others relative to the sum so far;
-    or all of them to a radius of about `within`. So the first piece should hold a fair share, and no sign change.
+    or all of them to a radius of about `within`. So the first piece should hold a fair share, and no sign change. Raises
+    PrecisionError when the effort is spent.
     """
 
+    count = 0
+
     def evaluate(x: acb, analytic: bool) -> acb:
+        nonlocal count
+        count += 1
+        if count > LARGEST_EFFORT:  # an exception would not find its way through the integrator
+            return acb(arb.nan(), arb.nan())
         return integrand(ANALYTIC if analytic else PLAIN, x)
 
     goal = arb(2) ** -int(ctx.prec)
@@ -35,6 +46,11 @@ def integral(integrand: Integrand, ends: Sequence[arb], *, within: arb | None = 
     total = arb(0)
     for low, high in pairwise(ends):
         total += acb.integral(evaluate, acb(low), acb(high), rel_tol=goal, abs_tol=absolute).real
+        if count > LARGEST_EFFORT:
+            raise PrecisionError(
+                f"an integral did not close within {LARGEST_EFFORT} evaluations; move the request away from the extreme.",
+                reached=0,
+            )
         if within is None:
             absolute = absolute.max(abs(total).mid() * goal)
     return total

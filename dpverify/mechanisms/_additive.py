@@ -88,9 +88,16 @@ class AdditiveNoise(Mechanism):
 
     @property
     def against_gaussian(self) -> str | None:
-        """How X compares with a Gaussian: "equal"; "heavier", where Phi^{-1}(F(x)) is concave on x > 0, so that the least
-        Gaussian trade-off function below meets the noise's own at the middle; "lighter", where it outgrows every line, so
-        that no Gaussian lies below. A family that says so gives the proof or its source."""
+        """How symmetric log-concave X, of density e^{-psi}, compares with a Gaussian: "equal" to a standard one; "heavier",
+        where psi' is concave on x > 0; "lighter", where psi grows faster than every quadratic; None where nothing is known.
+
+        Tests are half lines, so the noise is mu-GDP exactly if h(x) - h(x - d) <= mu for all x, h = Phi^{-1}(F). If h is
+        concave on x > 0 its slope falls with |x|, and the least mu is 2 h(d/2). Heavier noise has such an h: from
+        f = phi(h) h' the slope g of log h' is h h' - psi', at most 0 at 0, with the slope h'^2 + h h' g - psi'' of its own.
+        Were g ever positive, then where it becomes so g = 0 and h'^2 >= psi''; from there on h' rises and psi'' does not, so
+        g goes on rising, and h' outgrows every exponential of a line; but then 1 - F = Phi(-h) vanishes faster than it can,
+        psi being at most quadratic. For lighter noise h outgrows every line, and no mu is enough.
+        """
         return None
 
     def log_power_moment(self, m: Arithmetic, order: Value, d: Value) -> Value | None:

@@ -79,7 +79,7 @@ class FinitePair:
         if order == 1:
             return fmpq(1)
         moment = arb(0)
-        for p, q in self.loss_atoms():
+        for _, p, q in self.loss_atoms():
             if p == 0:
                 continue
             if q == 0:
@@ -91,10 +91,9 @@ class FinitePair:
 
     def mean_loss(self) -> arb | fmpq:
         mean: arb | fmpq = fmpq(0)
-        for group, (p, _) in zip(self.descending, self.loss_atoms(), strict=True):
+        for loss, p, _ in self.loss_atoms():
             if p == 0:
                 continue
-            loss = self._loss(group[0])
             if loss == 0:
                 continue
             mean = mean + p * loss if all(isinstance(x, fmpq) for x in (mean, p, loss)) else arb(mean) + arb(p) * arb(loss)
@@ -103,9 +102,9 @@ class FinitePair:
     def reversed(self) -> FinitePair:
         return FinitePair(p=self.q, q=self.p, is_symmetric=self.is_symmetric)
 
-    def loss_atoms(self) -> tuple[tuple[arb | fmpq, arb | fmpq], ...]:
-        """(P(L = x), Q(L = x)) in decreasing order of x."""
-        return tuple((self.p.probability(group), self.q.probability(group)) for group in self.descending)
+    def loss_atoms(self) -> tuple[tuple[arb | fmpq, arb | fmpq, arb | fmpq], ...]:
+        """(x, P(L = x), Q(L = x)) in decreasing order of x."""
+        return tuple((self._loss(group[0]), self.p.probability(group), self.q.probability(group)) for group in self.descending)
 
     def order(self, i: int, eps: fmpq) -> int:
         """The sign of p_i - e^eps q_i, certain."""

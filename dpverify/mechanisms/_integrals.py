@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from flint import acb, arb, ctx, fmpq
 
 from dpverify.arithmetic.balls import BALLS
+from dpverify.arithmetic.complex_balls import PLAIN
 from dpverify.arithmetic.derivatives import DerivativeArithmetic, Dual
 from dpverify.arithmetic.precision import working_precision
 from dpverify.enclose.integral import Integrand, integral
@@ -34,8 +35,11 @@ def power_moment(noise: AdditiveNoise, order: fmpq) -> arb:
     """E_P e^{(order - 1) L}, for an order > 0."""
 
     def integrand(m: Any, y: acb) -> acb:
+        return m.exp(_centred(m, exponent, y))
+
+    def exponent(m: Any, y: Any) -> Any:
         p, q = noise.log_density(m, y), noise.log_density(m, y + m.exact(noise.shift))
-        return m.exp(m.exact(order) * p + m.exact(1 - order) * q)
+        return m.exact(order) * p + m.exact(1 - order) * q
 
     def tails(reach: arb) -> arb:
         excess = abs(arb(order - 1))
@@ -100,24 +104,63 @@ def _loss_moment(noise: AdditiveNoise, power: int) -> arb:
 def _over_the_line(
     noise: AdditiveNoise, integrand: Integrand, tails: Callable[[arb], arb], *, what: str, half: bool = False
 ) -> arb:
-    """The integral of `integrand` over the line (or its right half). `tails(Y)` bounds what lies beyond +-Y, Y >= d + 1."""
+    """The integral of `integrand` over the line (or its right half). `tails(Y)` bounds what lies beyond +-Y, Y >= d + 1.
+
+    The piece that seems to hold most comes first, so that the others are integrated no better than they matter.
+    """
     d = arb(noise.shift)
     reach = (d + 1).upper()
-    total = integral(integrand, [arb(0), reach] if half else [-reach, -d, arb(0), reach])
+    pieces = [(arb(0), reach)] if half else [(-reach, -d), (-d, arb(0)), (arb(0), reach)]
+    for _ in range(_DOUBLINGS):
+        sizes = [_seeming_size(integrand, *piece) for piece in pieces]
+        if _bounded(tails, reach) < sum(sizes, arb(0)) * arb(2) ** (_SLACK - int(ctx.prec)):
+            break
+        further = (2 * reach).upper()
+        pieces += [(reach, further)] if half else [(reach, further), (-further, -reach)]
+        reach = further
+    total, goal = arb(0), None
+    for index in sorted(range(len(pieces)), key=lambda index: _SortByBall(sizes[index])):
+        total += integral(integrand, pieces[index], within=goal)
+        goal = abs(total).upper() * arb(2) ** -int(ctx.prec)
     if not total.is_finite():
         raise NotCovered(f"{what}: the density cannot be followed off the real line, so it is not integrated here.")
-    for _ in range(_DOUBLINGS):
-        with working_precision(2 * int(ctx.prec) + 64):  # a cdf is as a rule good to an absolute error only
-            rest = tails(reach)
-        goal = abs(total).upper() * arb(2) ** (_SLACK - int(ctx.prec))
-        if rest < goal:
-            return total + rest.upper() * arb(0, 1)
-        further = (2 * reach).upper()
-        total += integral(integrand, [reach, further], within=goal)
-        if not half:
-            total += integral(integrand, [-further, -reach], within=goal)
-        reach = further
+    rest = _bounded(tails, reach)
+    if rest < abs(total).upper() * arb(2) ** (2 * _SLACK - int(ctx.prec)):
+        return total + rest.upper() * arb(0, 1)
     raise PrecisionError(f"{what}: its tails do not vanish within reach; move the request away from the extreme.", reached=0)
+
+
+def _bounded(tails: Callable[[arb], arb], reach: arb) -> arb:
+    with working_precision(2 * int(ctx.prec) + 64):  # a cdf is as a rule good to an absolute error only
+        return tails(reach)
+
+
+def _seeming_size(integrand: Integrand, low: arb, high: arb) -> arb:
+    """The largest of a few values times the width. Nothing that is returned rests on it."""
+    width = high - low
+    values = (abs(integrand(PLAIN, acb((low + width * share / 8).mid())).real) for share in (1, 3, 5, 7))
+    return max((value.mid() for value in values if value.is_finite()), default=arb(0)) * width.mid()
+
+
+class _SortByBall:
+    """The larger ball first; balls have no order that sorting knows."""
+
+    def __init__(self, size: arb) -> None:
+        self.size = size
+
+    def __lt__(self, other: _SortByBall) -> bool:
+        return bool(self.size > other.size)
+
+
+def _centred(m: Any, function: Callable[[Any, Any], Any], y: acb) -> acb:
+    """f(c) + f'(y) (y - c) on a wide y with middle c: two large terms that nearly cancel do so in the slope as well."""
+    plain = function(m, y)
+    if plain.is_finite() and plain.real.rad() < 1:
+        return plain
+    middle = y.mid()
+    here, slope = function(m, middle), function(DerivativeArithmetic(m), Dual(y, acb(1))).slope
+    found = here + slope * (y - middle)
+    return found if found.is_finite() else plain
 
 
 def _degree(noise: AdditiveNoise) -> fmpq:

@@ -145,10 +145,19 @@ class PowerLawNoise(UnimodalNoise):
         weight = m.power(m.exact(c), m.exact(2 / p)) if power is None else m.exact(power)
         return weight * m.exact(p * p) * m.gamma(m.exact(2 - 1 / p)) / m.gamma(m.exact(1 / p))
 
+    @property
+    def against_gaussian(self) -> str | None:
+        # psi' is c p x^(p - 1) on x > 0.
+        return None if self.exact_p < 1 else "heavier" if self.exact_p < _TWO else "lighter" if self.exact_p > _TWO else None
+
     def dominating_pair(self) -> Any:
-        """That of Laplace noise for p = 1, whose loss has atoms."""
+        """That of Laplace noise for p = 1, whose loss has atoms, and that of Gaussian noise for p = 2."""
         if self.exact_p == 1:
             return Laplace(self.exact_scale, sensitivity=self.exact_sensitivity).dominating_pair()
+        if self.exact_p == _TWO:
+            from dpverify.notions.gaussian_pair import GaussianNoisePair
+
+            return GaussianNoisePair(mu_squared=2 * self.exact_weight * self.shift**2)
         return super().dominating_pair()
 
     def exact_delta(self, m: Arithmetic, eps: fmpq, d: fmpq) -> Value | None:

@@ -113,9 +113,9 @@ class UnimodalNoise(AdditiveNoise):
         return None if limit is None else m.exact(limit) if isinstance(limit, fmpq) else limit(m)
 
     def dominating_pair(self) -> Any:
-        from dpverify.mechanisms._unimodal_pair import RegularPair
+        from dpverify.mechanisms._unimodal_pair import LogConcavePair, RegularPair
 
-        return RegularPair(noise=self)
+        return RegularPair(noise=self) if self.against_gaussian is None else LogConcavePair(noise=self)
 
     @classmethod
     def _engine(cls, arithmetic: str) -> Engine:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from flint import arb, fmpq
 
 from dpverify.arithmetic.balls import BALLS
+from dpverify.arithmetic.derivatives import DerivativeArithmetic, Dual
 from dpverify.arithmetic.interface import Arithmetic, Value
-from dpverify.mechanisms import _unimodal_engine
+from dpverify.mechanisms import _quantile, _unimodal_engine
 
 if TYPE_CHECKING:
     from dpverify.mechanisms._unimodal import UnimodalNoise
@@ -91,6 +92,54 @@ class RegularPair(UnimodalPair):
         from dpverify.mechanisms import _integrals
 
         return _integrals.loss_variance(self.noise)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogConcavePair(RegularPair):
+    """The pair of a symmetric log-concave density: tests are half lines, and the farther neighbour is the worse one."""
+
+    def trade_off(self, level: fmpq) -> arb | fmpq:
+        """F(u - d), u the point that the noise exceeds with probability `level`."""
+        if level == 0:
+            return _ONE
+        return self.noise.cdf(BALLS, _quantile.upper(self.noise, level) - arb(self.noise.shift))
+
+    def loss_quantile(self, tail: fmpq) -> arb:
+        """The loss at d + u, u the point that the noise exceeds with probability `tail`."""
+        u = _quantile.upper(self.noise, tail)
+        return self.noise.log_density(BALLS, u) - self.noise.log_density(BALLS, arb(self.noise.shift) + u)
+
+    def disclosure_tail(self, eps: fmpq) -> arb | fmpq:
+        """P(the loss against some neighbour exceeds eps): both tails of the noise, or everything."""
+        tail = self.loss_tail(eps)
+        return min(_ONE, 2 * tail) if isinstance(tail, fmpq) else (2 * tail).min(arb(1))
+
+    def disclosure_quantile(self, tail: fmpq) -> arb:
+        return self.loss_quantile(tail / 2)
+
+    def tail_with_slope(self, eps: arb) -> tuple[arb, arb] | None:
+        """P(L > eps) and its derivative over a ball of eps, where the family states its threshold as a formula."""
+        limit = self.noise.loss_bound(BALLS)
+        if limit is not None and not -limit < eps < limit:
+            return None
+        m: Any = DerivativeArithmetic(BALLS)
+        d = m.exact(self.noise.shift)
+        try:
+            tail: Dual = self.noise.cdf(m, d - self.noise.threshold(m, Dual(eps, 1), d))
+        except NotImplementedError:
+            return None
+        return tail.value, arb(tail.slope)
+
+    def zcdp_rho(self) -> arb | fmpq | None:
+        if self.noise.zcdp_is_mean_loss:
+            return self.mean_loss()
+        return arb.pos_inf() if self.noise.against_gaussian == "lighter" else None
+
+    def gdp_mu(self) -> arb | None:
+        if self.noise.against_gaussian == "lighter":
+            return arb.pos_inf()
+        outside = 2 * self.noise.cdf(BALLS, arb(-self.noise.shift / 2))
+        return 2 * arb(2).sqrt() * (outside.erfcinv() if self.noise.shift > 1 else (1 - outside).erfinv())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

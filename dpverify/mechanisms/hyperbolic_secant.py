@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from flint import fmpq
+from flint import arb, fmpq
 
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.mechanisms._event import Event
@@ -25,6 +25,14 @@ class HyperbolicSecant(UnimodalNoise):
     scale = scale_parameter()
     loss_slope = 1
     no_derivation = None
+    # With sin(t) = tanh(x) the power moment becomes Laplace's integral of the Legendre function P_{order - 1}(cosh d). In
+    # (order - 1/2)^2 it is entire of order 1/2, and its zeros are negative: the eigenvalues of Legendre's equation that
+    # belong to solutions which vanish at cosh d. So it is a product of factors 1 + z^2/c, c > 0, with a concave logarithm.
+    zcdp_is_mean_loss = True
+
+    @property
+    def against_gaussian(self) -> str:
+        return "heavier"  # psi' = tanh(x)
 
     def log_density(self, m: Arithmetic, x: Value) -> Value:
         return -x - m.log1p(m.exp(-2 * x)) + m.log(m.rational(2)) - m.log(m.pi())
@@ -40,6 +48,14 @@ class HyperbolicSecant(UnimodalNoise):
         s = m.rational(order + 1)
         beta = m.hurwitz_zeta(s, m.rational(1, 4)) - m.hurwitz_zeta(s, m.rational(3, 4))
         return 4 * math.factorial(order) * beta / (m.pi() * 4 ** (order + 1))
+
+    def power_moment(self, order: fmpq) -> arb:
+        return arb(self.shift).cosh().legendre_p(arb(order - 1))
+
+    def expected_loss(self) -> arb:
+        """2 log cosh(d/2), the derivative of the log of P_{order - 1}(cosh d) at order 1."""
+        d = arb(self.shift)
+        return d + 2 * ((-d).exp().log1p() - arb(2).log())
 
     def loss_limit(self, d: fmpq) -> Exactly:
         return d

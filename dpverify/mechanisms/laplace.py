@@ -32,8 +32,7 @@ class Laplace(AdditiveNoise):
 
     @property
     def against_gaussian(self) -> str:
-        # On x > 0, 1 - F = f, so the slope of u(x) = Phi^{-1}(F(x)) is (1 - Phi(u))/phi(u), the Mills ratio: it falls.
-        return "heavier"
+        return "heavier"  # psi' = 1
 
     def log_density(self, m: Arithmetic, x: Value) -> Value:
         return -m.abs(x) - m.log(m.rational(2))

@@ -32,9 +32,7 @@ class Logistic(AdditiveNoise):
 
     @property
     def against_gaussian(self) -> str:
-        # The slope of u(x) = Phi^{-1}(F(x)) is Phi(u) (1 - Phi(u))/phi(u), which falls on u > 0. [van Zwet, Convex
-        # Transformations of Random Variables (1964): the logistic law has heavier tails than the Gaussian in his order]
-        return "heavier"
+        return "heavier"  # psi' = tanh(x/2)
 
     def log_density(self, m: Arithmetic, x: Value) -> Value:
         return -x - 2 * m.log1p(m.exp(-x))

@@ -103,11 +103,16 @@ def mean_concentrated(source: Source, *, digits: int = 15) -> MeanConcentrated:
     )
 
     def value(bits: int) -> Ball:
+        if not all(hasattr(pair, "concentration_tau") or arb(pair.loss_limit()).is_finite() for pair in pairs):
+            raise NotCovered(_NO_TAU.format(source))
         with working_precision(3 * bits + 64):  # the loss is compared with its mean, which may be far smaller
             centre = largest(pair.mean_loss() for pair in pairs)
             return largest(_tau(pair, centre, bits, source) for pair in pairs)
 
     return MeanConcentrated(epsilon=mean, tau=enclose(value, digits, what=lambda: f"the tau of {source!r}"))
+
+
+_NO_TAU = "{!r}: the privacy loss is unbounded, and no proof says how fast its tail falls; no tau is certified here."
 
 
 def _tau(pair: Any, centre: Ball, bits: int, source: Source) -> Ball:
@@ -116,9 +121,7 @@ def _tau(pair: Any, centre: Ball, bits: int, source: Source) -> Ball:
         return known
     limit = arb(pair.loss_limit())
     if not limit.is_finite():
-        raise NotCovered(
-            f"{source!r}: the privacy loss is unbounded, and no proof says how fast its tail falls; no tau is certified here."
-        )
+        raise NotCovered(_NO_TAU.format(source))
     return _searched_tau(pair, arb(centre), limit, bits)
 
 

@@ -67,3 +67,15 @@ class GaussianPair:
 
     def gdp_mu(self) -> arb | fmpq:
         return self.mu()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianNoisePair(GaussianPair):
+    """The pair of Gaussian noise on a single number, whose neighbours lie on either side of it."""
+
+    def disclosure_tail(self, eps: fmpq) -> arb:
+        """P(the loss against some neighbour exceeds eps): both tails of the noise, or everything."""
+        return (2 * self.loss_tail(eps)).min(arb(1))
+
+    def disclosure_quantile(self, tail: fmpq) -> arb | fmpq:
+        return self.loss_quantile(tail / 2)
