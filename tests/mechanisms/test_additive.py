@@ -52,6 +52,8 @@ FAMILIES = [
     for shape in family.typical_shapes()
 ]
 each_family = pytest.mark.parametrize("family", FAMILIES, ids=str)
+# For what takes long: the examples are spread over the families.
+any_family = st.sampled_from(FAMILIES)
 # Those whose loss is monotone with a closed threshold, and whose density is symmetric and smooth off 0.
 HALF_LINE = [shaped for shaped in FAMILIES if not issubclass(shaped.family, UnimodalNoise)]
 each_half_line_family = pytest.mark.parametrize("family", HALF_LINE, ids=str)
@@ -94,9 +96,8 @@ def at_most(family: Any, scale: float, epsilon: str, delta: str, sensitivity: st
     raise AssertionError("not told apart at 900 digits")
 
 
-@each_family
-@given(epsilon=epsilons, delta=deltas | st.just("0"), sensitivity=sensitivities)
-@settings(max_examples=60)
+@given(family=any_family, epsilon=epsilons, delta=deltas | st.just("0"), sensitivity=sensitivities)
+@settings(max_examples=150)
 def test_the_calibrated_double_is_the_least_that_satisfies(family: Any, epsilon: str, delta: str, sensitivity: str) -> None:
     assume(is_possible(family, epsilon, delta))
     scale = getattr(family.calibrate(epsilon=epsilon, delta=delta, sensitivity=sensitivity), family.scale_name)
@@ -111,9 +112,8 @@ def test_a_scale_one_ulp_smaller_is_seen_to_fail(family: Any) -> None:
     assert not at_most(family, math.nextafter(scale, 0), "1", "1e-6", "1")
 
 
-@each_family
-@given(epsilon=decimals("1e-6", "100"), delta=deltas, sensitivity=sensitivities)
-@settings(max_examples=40)
+@given(family=any_family, epsilon=decimals("1e-6", "100"), delta=deltas, sensitivity=sensitivities)
+@settings(max_examples=100)
 def test_the_three_questions_agree(family: Any, epsilon: str, delta: str, sensitivity: str) -> None:
     scale = family.bound(epsilon=epsilon, delta=delta, sensitivity=sensitivity, digits=30)
     loose, tight = (family(end, sensitivity=sensitivity) for end in (scale.exact_lower, scale.exact_upper))
@@ -124,8 +124,12 @@ def test_the_three_questions_agree(family: Any, epsilon: str, delta: str, sensit
     assert Fraction(epsilon) <= loose.epsilon(delta, digits=40).exact_upper
 
 
-@each_family
-@given(shift=moderate, points=st.lists(st.fractions(-40, 40, max_denominator=64), min_size=3, max_size=3, unique=True))
+@given(
+    family=any_family,
+    shift=moderate,
+    points=st.lists(st.fractions(-40, 40, max_denominator=64), min_size=3, max_size=3, unique=True),
+)
+@settings(max_examples=300)
 def test_the_profile_falls_and_is_convex_in_exp_epsilon(family: Any, shift: str, points: list[Fraction]) -> None:
     low, middle, high = sorted(points)
     noise = family(1, sensitivity=shift)
@@ -158,9 +162,14 @@ def between(enclosure: Enclosure) -> arb:
     return arb(enclosure.bounds(60)[0]).union(arb(enclosure.bounds(60)[1]))
 
 
-@each_family
-@given(epsilon=epsilons, delta=deltas, sensitivity=sensitivities, factor=st.fractions("1/1000", 1000, max_denominator=1000))
-@settings(max_examples=30)
+@given(
+    family=any_family,
+    epsilon=epsilons,
+    delta=deltas,
+    sensitivity=sensitivities,
+    factor=st.fractions("1/1000", 1000, max_denominator=1000),
+)
+@settings(max_examples=80)
 def test_the_least_scale_is_linear_in_the_sensitivity(
     family: Any, epsilon: str, delta: str, sensitivity: str, factor: Fraction
 ) -> None:
@@ -170,8 +179,8 @@ def test_the_least_scale_is_linear_in_the_sensitivity(
     assert many.exact_lower <= one.exact_upper * factor
 
 
-@each_family
-@given(epsilon=st.fractions(-5, 20, max_denominator=100), shift=moderate, more=st.integers(16, 60))
+@given(family=any_family, epsilon=st.fractions(-5, 20, max_denominator=100), shift=moderate, more=st.integers(16, 60))
+@settings(max_examples=200)
 def test_enclosures_nest_with_precision(family: Any, epsilon: Fraction, shift: str, more: int) -> None:
     noise = family(1, sensitivity=shift)
     wide, narrow = noise.delta(epsilon), noise.delta(epsilon, digits=more)
@@ -225,9 +234,8 @@ def density(noise: AdditiveNoise, x: acb) -> acb:
     return family.log_density(noise, Holomorphic(), x).exp()  # type: ignore[arg-type]
 
 
-@each_family
-@given(epsilon=moderate, delta=decimals("1e-200", "0.9"), sensitivity=sensitivities)
-@settings(max_examples=12)
+@given(family=any_family, epsilon=moderate, delta=decimals("1e-200", "0.9"), sensitivity=sensitivities)
+@settings(max_examples=60)
 def test_the_second_opinion_agrees(family: Any, epsilon: str, delta: str, sensitivity: str) -> None:
     asked = {"epsilon": epsilon, "delta": delta, "sensitivity": sensitivity}
     first, second = family.bound(**asked, digits=30), family.bound(**asked, digits=30, arithmetic="mpmath")
