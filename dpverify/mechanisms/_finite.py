@@ -92,9 +92,7 @@ class FinitePair:
     def mean_loss(self) -> arb | fmpq:
         mean: arb | fmpq = fmpq(0)
         for loss, p, _ in self.loss_atoms():
-            if p == 0:
-                continue
-            if loss == 0:
+            if p == 0 or loss == 0:
                 continue
             mean = mean + p * loss if all(isinstance(x, fmpq) for x in (mean, p, loss)) else arb(mean) + arb(p) * arb(loss)
         return mean
@@ -104,7 +102,8 @@ class FinitePair:
 
     def loss_atoms(self) -> tuple[tuple[arb | fmpq, arb | fmpq, arb | fmpq], ...]:
         """(x, P(L = x), Q(L = x)) in decreasing order of x."""
-        return tuple((self._loss(group[0]), self.p.probability(group), self.q.probability(group)) for group in self.descending)
+        groups = self.descending
+        return tuple((self._loss(group[0]), self.p.probability(group), self.q.probability(group)) for group in groups)
 
     def order(self, i: int, eps: fmpq) -> int:
         """The sign of p_i - e^eps q_i, certain."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from flint import arb, ctx, fmpq
 
 from dpverify.arithmetic.interface import Arithmetic, Value
-from dpverify.mechanisms._event import Event, measured_on
+from dpverify.mechanisms._event import Event
 from dpverify.mechanisms._parameters import scale_parameter
 from dpverify.mechanisms._unimodal import Exactly, UnimodalNoise
 
@@ -53,9 +53,6 @@ class LaplaceDifference(UnimodalNoise):
 
     def shift_at_limit(self, eps: fmpq) -> Exactly:
         return eps
-
-    def measured(self, m: Arithmetic, eps: Value, d: Value) -> Any:
-        return measured_on(self, m, eps, d, lambda fully: self.event(m, eps, d, fully=fully))
 
     def event(self, m: Arithmetic, eps: Value, d: Value, *, fully: bool) -> Event | None:
         """Beyond d the loss is d - log((1 + x)/(1 + x - d)), from d - log(1 + d) on; before, see `_inside`."""

@@ -7,21 +7,27 @@ others, so the worst neighbours move S up and the rest down: relative to each ot
     delta(epsilon) = sup of F(eta) - e^epsilon F(0)
 over the laws F of (best noisy score outside S) - (best noisy score in S), divided by s. What that supremum is, each
 mechanism's own file proves: it is the profile of an additive noise, the `twin`, moved by 2 sensitivity. The twin's dominating
-pair is then the mechanism's, and everything is computed from it.
+pair then dominates the mechanism, and every notion that survives post-processing follows from it: exactly, as far as it is
+a matter of the profile; as a bound that need not be attained for Renyi divergences and what rests on them. Probabilistic DP
+does not follow, and is answered for the neighbours themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from flint import fmpq
+from flint import arb, ctx, fmpq
 
+from dpverify.arithmetic.balls import BALLS
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import Number, to_exact
 from dpverify.arithmetic.exponentials import ExponentialSum
 from dpverify.enclose.refine import check_digits, enclose
+from dpverify.enclose.root import positive_root
 from dpverify.errors import InputError
+from dpverify.mechanisms import _quantile
 from dpverify.mechanisms._finite import FiniteLaw, FinitePair
 from dpverify.mechanisms._mechanism import Engine, Mechanism
 from dpverify.mechanisms._parameters import as_given
@@ -84,7 +90,7 @@ class Selection(Mechanism):
         return FinitePair(p=self._law(self._exponents(first)), q=self._law(self._exponents(second)))
 
     def dominating_pairs(self) -> tuple[DominatingPair, ...]:
-        return self.twin.dominating_pairs()
+        return (SelectionPair(twin=self.twin),)
 
     def neighbours(self) -> tuple[Any, Any]:
         return (0, self.sensitivity), (self.sensitivity, 0)
@@ -99,6 +105,79 @@ class Selection(Mechanism):
     @classmethod
     def _engine(cls, arithmetic: str) -> Engine:
         return _OfTwin(arithmetic)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionPair:
+    """The twin's pair, and what it does not say about probabilistic DP.
+
+    For an event S of two neighbours, P(S) <= F(F^{-1}(Q(S)) + eta), F the twin's cdf, with equality for two candidates. The
+    outputs whose loss exceeds eps have P(S) > e^eps Q(S), so the largest P(L > eps) is F(t + eta) at F(t + eta) = e^eps F(t)
+    for 0 <= eps < eta (approached, not attained), 0 above, and 1 for negative eps.
+    """
+
+    is_symmetric: ClassVar[bool] = True
+    twin: AdditiveNoise
+
+    @property
+    def pair(self) -> Any:
+        """The twin's own pair."""
+        return self.twin.dominating_pair()
+
+    def hockey_stick(self, eps: fmpq) -> arb | fmpq:
+        found: arb | fmpq = self.pair.hockey_stick(eps)
+        return found
+
+    def loss_tail(self, eps: fmpq) -> arb | fmpq:
+        found: arb | fmpq = self.pair.loss_tail(eps)
+        return found
+
+    def loss_limit(self) -> arb | fmpq:
+        return self.twin.shift
+
+    def power_moment(self, order: fmpq) -> arb | fmpq:
+        found: arb | fmpq = self.pair.power_moment(order)
+        return found
+
+    def mean_loss(self) -> arb | fmpq:
+        found: arb | fmpq = self.pair.mean_loss()
+        return found
+
+    def reversed(self) -> Self:
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else the twin's pair knows, but for the disclosure that all neighbours of a number share."""
+        if name.startswith(("_", "disclosure")):
+            raise AttributeError(name)
+        return getattr(self.pair, name)
+
+    def neighbour_tail(self, eps: fmpq) -> arb | fmpq:
+        """The largest P(L > eps) over all neighbours."""
+        eta = arb(self.twin.shift)
+        if eps >= self.twin.shift:
+            return fmpq(0)
+        if eps <= 0:
+            return fmpq(1)
+
+        def quotient(x: arb) -> arb:
+            t = x.log()
+            return self.twin.cdf(BALLS, t + eta) / self.twin.cdf(BALLS, t) * (-arb(eps)).exp()
+
+        def slope(x: arb) -> arb:
+            t = x.log()
+            rates = [self.twin.log_density(BALLS, y).exp() / self.twin.cdf(BALLS, y) for y in (t + eta, t)]
+            return quotient(x) * (rates[0] - rates[1]) / x
+
+        root = positive_root(quotient, slope, fmpq(1), increasing=False, bits=int(ctx.prec))
+        return self.twin.cdf(BALLS, root.log() + eta)
+
+    def neighbour_quantile(self, tail: fmpq) -> arb | fmpq:
+        """The least x >= 0 with `neighbour_tail(x)` <= tail: log tail - log F(F^{-1}(tail) - eta)."""
+        if self.twin.attains_loss_limit and tail <= fmpq(1, 2):
+            return self.twin.shift
+        point = _quantile.upper(self.twin, 1 - tail)  # F^{-1}(tail)
+        return arb(tail).log() - self.twin.cdf(BALLS, point - arb(self.twin.shift)).log()
 
 
 def twin_expression(twin: type[AdditiveNoise], solved: str) -> str:

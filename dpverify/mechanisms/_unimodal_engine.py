@@ -86,7 +86,7 @@ class Engine:
         limit = noise.loss_limit(d)
         what = f"epsilon of {noise!r} at delta = {delta}"
         if delta == 0 and limit is not None:
-            return self.settle(lambda m, bits: as_value(m, limit), digits, lambda: what)
+            return self.settle(lambda m, bits: limit if isinstance(limit, fmpq) else as_value(m, limit), digits, lambda: what)
         if covers(noise, delta, d):
             return self.settle(lambda m, bits: _ZERO, digits, lambda: what)
 

@@ -33,6 +33,8 @@ class DominatingPair(Protocol):
     - `tail_with_slope(ball)`: P(L > eps) and its derivative over all eps in a ball (None where it cannot be followed);
     - `disclosure_tail(eps)`, `disclosure_quantile(tail)`: as `loss_tail` and `loss_quantile`, for the largest loss against
       any neighbour at all;
+    - `neighbour_tail(eps)`, `neighbour_quantile(tail)`: as `loss_tail` and `loss_quantile`, the largest over the neighbours
+      themselves, where the pair dominates them and is none of them (probabilistic DP does not follow from domination);
     - `concentration_tau()`: the least tau of mean-concentrated DP (None: not known);
     - `zcdp_rho()`: the supremum of D_order(P || Q) / order over order > 1, where the family has a proof (None: not known);
     - `gdp_mu()`: the least mu whose Gaussian trade-off function lies on or under this pair's (None: not known).

@@ -6,6 +6,7 @@ know all neighbours, not a pair, so only pairs that offer `disclosure_tail` and 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from flint import arb, ctx, fmpq
@@ -24,7 +25,7 @@ READINGS = ("pairwise", "union")
 def probability(source: Source, epsilon: Number, *, reading: str = "pairwise", digits: int = 15) -> Enclosure:
     """The least delta at which the mechanism is probabilistically (epsilon, delta)-DP: P(L > epsilon), every real epsilon."""
     eps, pairs = to_exact(epsilon, "epsilon"), pairs_of(source)
-    tails = [_offered(pair, "disclosure_tail", source) if _union(reading) else pair.loss_tail for pair in pairs]
+    tails = [_offered(pair, "disclosure_tail", source) if _union(reading) else _pairwise_tail(pair) for pair in pairs]
     return enclose(
         lambda bits: largest(tail(eps) for tail in tails),
         check_digits(digits),
@@ -47,7 +48,8 @@ def least_epsilon(source: Source, delta: Number, *, reading: str = "pairwise", d
         if union:
             found: Ball = _offered(pair, "disclosure_quantile", source)(exact)
             return found
-        return loss_quantile(pair, exact)
+        quantile: Callable[[fmpq], Ball] | None = getattr(pair, "neighbour_quantile", None)
+        return loss_quantile(pair, exact) if quantile is None else quantile(exact)
 
     def value(bits: int) -> Ball:
         return largest([fmpq(0), *(quantile(pair) for pair in pairs)])
@@ -59,6 +61,12 @@ def least_epsilon(source: Source, delta: Number, *, reading: str = "pairwise", d
             " give a larger delta."
         )
     return found
+
+
+def _pairwise_tail(pair: Any) -> Callable[[fmpq], Ball]:
+    """P(L > eps): probabilistic DP is no matter of domination, so a pair that only dominates speaks of the neighbours."""
+    tail: Callable[[fmpq], Ball] = getattr(pair, "neighbour_tail", pair.loss_tail)
+    return tail
 
 
 def loss_quantile(pair: Any, tail: fmpq) -> Ball:
