@@ -86,7 +86,11 @@ def test_an_edge_that_cannot_be_decided_is_refused_by_name(monkeypatch: pytest.M
         Cells(lambda y: arb(2).sqrt() ** 2 / 4, fmpq(1), 0).draw(np.random.default_rng(2), 10)
 
 
-@pytest.mark.parametrize("law", [stats.norm, stats.cauchy, stats.uniform(-1, 2), stats.gumbel_r, stats.laplace], ids=str)
+@pytest.mark.parametrize(
+    "law",
+    [stats.norm, stats.cauchy, stats.uniform(-1, 2), stats.gumbel_r, stats.laplace],
+    ids=["normal", "cauchy", "uniform", "gumbel", "laplace"],
+)
 def test_inversion_follows_the_cdf(law: Any) -> None:
     draw = Inversion(law.cdf, law.pdf)
     found = draw(np.random.default_rng(3), 50_000)
