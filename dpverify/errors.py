@@ -2,12 +2,16 @@
 
 One root class. A message says what was wrong (with the offending value), why, and what to do about it. The command line
 prints the message alone and exits with `exit_code`; a traceback is left for faults of dpverify itself.
-Nothing but error classes lives here, and nothing of dpverify is imported.
+Nothing but error classes, and how their messages show a value, lives here; nothing of dpverify is imported.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+LONGEST_SHOWN = 200
+"""Characters of a value that a message repeats, at most."""
 
 
 class DpverifyError(Exception):
@@ -65,3 +69,14 @@ class MechanismError(DpverifyError):
     def __init__(self, message: str, *, partial: Any = None) -> None:
         super().__init__(message)
         self.partial = partial
+
+
+def shown(value: Any, form: Callable[[Any], str] = repr) -> str:
+    """A value as a message shows it: `form` of it, on one line, without its middle where it is long. Never raises."""
+    try:
+        text = form(value)
+    except Exception:  # Python refuses to write integers of more than 4,300 digits; a user's __repr__ may do anything
+        whole = isinstance(value, int)
+        text = f"an integer of {value.bit_length():,} bits" if whole else f"<{type(value).__name__} that cannot be shown>"
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:100]} ... {text[-40:]} ({len(text):,} characters)"

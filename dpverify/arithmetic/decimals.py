@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flint import fmpq
+from flint import fmpq, fmpz
 
 _POSITIONAL = range(-5, 21)
 """Powers of ten of the leading digit that are written out; others use scientific notation."""
@@ -45,7 +45,7 @@ def _scaled(value: fmpq, digits: int, *, upward: bool) -> str:
 
 def rounded(mantissa: int, power: int, digits: int, *, upward: bool) -> str:
     """mantissa * 10^power rounded outward to `digits` significant digits; `power` may be of any size."""
-    excess = len(str(abs(mantissa))) - digits
+    excess = len(_digits(mantissa)) - digits
     if excess > 0:
         mantissa = -(-mantissa // 10**excess) if upward else mantissa // 10**excess
         power += excess
@@ -57,7 +57,7 @@ def written(mantissa: int, power: int) -> str:
     if mantissa == 0:
         return "0"
     sign = "-" if mantissa < 0 else ""
-    text = str(abs(mantissa))
+    text = _digits(mantissa)
     kept = text.rstrip("0")
     power += len(text) - len(kept)
     leading = power + len(kept) - 1
@@ -69,6 +69,11 @@ def written(mantissa: int, power: int) -> str:
     if leading >= 0:
         return f"{sign}{kept[: leading + 1]}.{kept[leading + 1 :]}"
     return f"{sign}0.{'0' * (-leading - 1)}{kept}"
+
+
+def _digits(number: int) -> str:
+    """The decimal digits of |number|. By flint, since Python refuses to write more than 4,300 of them."""
+    return str(fmpz(abs(number)))
 
 
 def _ten(power: int) -> fmpq:

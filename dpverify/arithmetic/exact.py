@@ -7,13 +7,14 @@ exactly that double. Everything becomes a `flint.fmpq`. No rounding happens here
 
 from __future__ import annotations
 
+import copyreg
 import math
 import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flint import fmpq, fmpz
 
-from dpverify.errors import InputError
+from dpverify.errors import InputError, shown
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -41,7 +42,7 @@ def to_exact(value: Any, name: str) -> fmpq:
         return fmpq(value)
     if kind is float:
         if not math.isfinite(value):
-            raise InputError(f"{name} = {value}: it must be a finite number; {_FORMS}.")
+            raise InputError(f"{name} = {shown(value, str)}: it must be a finite number; {_FORMS}.")
         return fmpq(*value.as_integer_ratio())
     if kind is str:
         return _from_text(value, name)
@@ -55,14 +56,14 @@ def _from_text(text: str, name: str) -> fmpq:
         return number
     divisor = _from_decimal(below, text, name)
     if divisor == 0:
-        raise InputError(f"{name} = {text!r}: division by zero; {_FORMS}.")
+        raise InputError(f"{name} = {shown(text)}: division by zero; {_FORMS}.")
     return number / divisor
 
 
 def _from_decimal(part: str, text: str, name: str) -> fmpq:
     match = _DECIMAL.fullmatch(part.strip())
     if match is None or not (match[2] or match[3]):
-        raise InputError(f"{name} = {text!r}: this text is not a finite number; {_FORMS}.")
+        raise InputError(f"{name} = {shown(text)}: this text is not a finite number; {_FORMS}.")
     sign, whole, decimals, exponent = match.groups(default="")
     if len(whole) + len(decimals) > LARGEST_EXPONENT:
         raise InputError(f"{name}: a number of {len(text)} characters is refused; shorten it to {LARGEST_EXPONENT} digits.")
@@ -70,7 +71,7 @@ def _from_decimal(part: str, text: str, name: str) -> fmpq:
     power = int(exponent or 0) - len(decimals)
     if abs(power) > LARGEST_EXPONENT:
         raise InputError(
-            f"{name} = {text!r}: an exponent beyond 10^+-{LARGEST_EXPONENT} is refused; use a less extreme number."
+            f"{name} = {shown(text)}: an exponent beyond 10^+-{LARGEST_EXPONENT} is refused; use a less extreme number."
         )
     scaled = digits * fmpq(10**power) if power >= 0 else digits / fmpq(10**-power)
     return -scaled if sign == "-" else scaled
@@ -78,18 +79,20 @@ def _from_decimal(part: str, text: str, name: str) -> fmpq:
 
 def _from_object(value: Any, name: str) -> fmpq:
     if isinstance(value, bool) or value is None:
-        raise InputError(f"{name} = {value!r}: a number is needed; {_FORMS}.")
+        raise InputError(f"{name} = {shown(value)}: a number is needed; {_FORMS}.")
     if getattr(value, "is_Float", False):
-        raise InputError(f"{name} = {value}: a SymPy Float is not exact; pass sympy.Rational, a Python float or text.")
+        raise InputError(
+            f"{name} = {shown(value, str)}: a SymPy Float is not exact; pass sympy.Rational, a Python float or text."
+        )
     if getattr(value, "is_finite", None) is False or _is_nan(value):
-        raise InputError(f"{name} = {value}: it must be a finite number; {_FORMS}.")
+        raise InputError(f"{name} = {shown(value, str)}: it must be a finite number; {_FORMS}.")
     ratio = getattr(value, "as_integer_ratio", None)
     if ratio is None:
         return _from_other(value, name)
     try:
         above, below = ratio()
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
-        raise InputError(f"{name} = {value!r}: it must be a finite rational number ({error}); {_FORMS}.") from None
+        raise InputError(f"{name} = {shown(value)}: it must be a finite rational number ({error}); {_FORMS}.") from None
     return fmpq(int(above), int(below))
 
 
@@ -103,15 +106,18 @@ def _is_nan(value: Any) -> bool:
 def _from_other(value: Any, name: str) -> fmpq:
     """Objects without as_integer_ratio: NumPy integers, flint integers and mpmath numbers."""
     if hasattr(value, "__index__"):
-        return fmpq(value.__index__())
+        try:
+            return fmpq(value.__index__())
+        except TypeError:  # a NumPy array has the method, whatever it holds
+            raise InputError(f"{name} = {shown(value)}: one number is needed, not {type(value).__name__}; {_FORMS}.") from None
     if hasattr(value, "_mpf_") and hasattr(value, "man_exp"):
         mantissa, exponent = value.man_exp
         if not math.isfinite(value):
-            raise InputError(f"{name} = {value}: it must be a finite number; {_FORMS}.")
+            raise InputError(f"{name} = {shown(value, str)}: it must be a finite number; {_FORMS}.")
         return fmpq(int(mantissa)) * fmpq(2) ** int(exponent)
     if getattr(value, "is_Rational", False):
         return fmpq(int(value.p), int(value.q))
-    raise InputError(f"{name} = {value!r}: a rational number is needed, not {type(value).__name__}; {_FORMS}.")
+    raise InputError(f"{name} = {shown(value)}: a rational number is needed, not {type(value).__name__}; {_FORMS}.")
 
 
 _LARGEST_POWER = 1 << 21
@@ -160,3 +166,10 @@ def float_below(value: fmpq) -> float:
 def is_double(value: fmpq) -> bool:
     """Whether a double holds `value` exactly."""
     return float_above(value) == float_below(value)
+
+
+def _taken_apart(value: fmpq) -> tuple[Any, ...]:
+    return fmpq, (int(value.p), int(value.q))
+
+
+copyreg.pickle(fmpq, _taken_apart)  # flint leaves this out, and mechanisms travel between processes

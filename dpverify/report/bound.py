@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ _PROMISE = {
     "delta": "the least double that is no smaller than delta",
 }
 _PROMISE_OF_A_PARAMETER = "satisfies the claim; the double below it does not"
+_NONE_SO_LARGE = "no finite double is large enough"
 
 
 def as_data(solved: Solved) -> dict[str, Any]:
@@ -54,7 +56,7 @@ def as_text(solved: Solved, given: Mapping[str, str | None]) -> str:
     rows = [
         (quantity, solved.enclosure.decimal()),
         ("certified", f"exactly {lower}" if lower == upper else f"between {lower} and {upper}"),
-        ("safe double", f"{solved.safe_double!r} ({promise})"),
+        ("safe double", f"{solved.safe_double!r} ({promise if isfinite(solved.safe_double) else _NONE_SO_LARGE})"),
         ("formula", solved.expression),
     ]
     width = max(len(label) for label, _ in rows)

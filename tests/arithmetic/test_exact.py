@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from decimal import Decimal
 from fractions import Fraction
 
@@ -81,7 +83,7 @@ def test_a_number_is_taken_at_its_word(value: object, expected: fmpq) -> None:
             mpmath.nan,
         ],
         *[sympy.sqrt(2), sympy.Float("0.1"), sympy.nan, sympy.oo, sympy.Symbol("x"), sympy.pi],
-        *[None, True, np.bool_(True), [1], (1,), {}, 1j, {1}, np.array([1.0, 2.0]), b"1"],
+        *[None, True, np.bool_(True), [1], (1,), {}, 1j, {1}, np.array([1.0, 2.0]), np.array([2.0]), np.array(2.0), b"1"],
     ],
     ids=repr,
 )
@@ -116,3 +118,15 @@ def test_the_ends_of_the_range_of_doubles() -> None:
 def test_is_double() -> None:
     assert is_double(fmpq(1, 2))
     assert not is_double(fmpq(1, 10))
+
+
+@pytest.mark.parametrize("value", ["x" * 5000, [10**5000], "1/" + "0" * 5000])
+def test_a_message_stays_short_whatever_was_handed_in(value: object) -> None:
+    with pytest.raises(InputError) as caught:
+        to_exact(value, "x")
+    assert len(str(caught.value)) < 500
+
+
+def test_an_exact_rational_can_be_pickled_and_copied() -> None:
+    value = fmpq(-1, 10**50)
+    assert pickle.loads(pickle.dumps(value)) == copy.deepcopy(value) == value
