@@ -59,7 +59,14 @@ def __getattr__(name: str) -> Any:
     elif home is not None:
         value = getattr(import_module(home), name)
     elif name.startswith("_") or (value := _mechanism(name)) is None:
-        raise AttributeError(f"module 'dpverify' has no attribute {name!r}; the public names are {', '.join(_public_names())}.")
+        from difflib import get_close_matches
+
+        close = {known.lower(): known for known in _public_names()}
+        meant = [close[one] for one in get_close_matches(name.lower(), close, n=2)]
+        question = f"did you mean {' or '.join(meant)}? Otherwise, " if meant else ""
+        raise AttributeError(
+            f"module 'dpverify' has no attribute {name!r}; {question}the public names are {', '.join(_public_names())}."
+        )
     globals()[name] = value
     return value
 

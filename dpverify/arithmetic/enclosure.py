@@ -6,6 +6,7 @@ Whatever can be read off it is rounded outward or is printed only as far as it i
 
 from __future__ import annotations
 
+import copyreg
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -147,6 +148,8 @@ class Enclosure:
 
     def _order(self, other: Any) -> int:
         """-1 if certainly below `other`, 1 if certainly above, 0 if certainly equal; raises when not certain."""
+        if other is self:
+            return 0
         low, high = self._ends()
         if isinstance(other, Enclosure):
             other_low, other_high = other._ends()
@@ -176,7 +179,18 @@ class Enclosure:
         return self._order(other) >= 0
 
     def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Enclosure | str):
+            try:
+                other = to_exact(other, "the number compared with")
+            except InputError:
+                return NotImplemented  # what is no number is not equal to one
         return self._order(other) == 0
+
+    def __deepcopy__(self, memo: Any) -> Enclosure:
+        return self  # nothing in it can change
+
+    def __copy__(self) -> Enclosure:
+        return self
 
     def __str__(self) -> str:
         return self.decimal()
@@ -185,6 +199,20 @@ class Enclosure:
         if self._exact is not None:
             return f"Enclosure({self.decimal()}, exact)" if decimals.terminates(self._exact) else f"Enclosure({self._exact})"
         return "Enclosure[{}, {}]".format(*self.bounds())
+
+
+def _ball(middle: tuple[int, int], radius: tuple[int, int]) -> arb:
+    """A ball from its parts (mantissa, power of two). Its radius is rounded up, a ball without one stays exact."""
+    return arb(middle, arb(radius))
+
+
+def _taken_apart(ball: arb) -> tuple[Any, ...]:
+    if not ball.is_finite():
+        return arb, (str(ball),)
+    return _ball, tuple(tuple(map(int, part.man_exp())) for part in (ball.mid(), ball.rad()))
+
+
+copyreg.pickle(arb, _taken_apart)  # flint leaves this out, and enclosures travel between processes
 
 
 def arb_above(end: arb) -> float:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from typing import TYPE_CHECKING
 
-from dpverify.errors import InputError
+from dpverify.errors import InputError, shown
 
 if TYPE_CHECKING:
     from dpverify.mechanisms._mechanism import Mechanism
@@ -29,7 +30,7 @@ def class_names() -> list[str]:
 def by_name(name: str) -> type[Mechanism]:
     """The mechanism that the command line calls `name`. Imports that mechanism's file and no other."""
     if name not in names():
-        raise InputError(f"{name!r} is not a mechanism; the mechanisms are {', '.join(names())}.")
+        raise InputError(f"{shown(name)} is not a mechanism; {_meant(name)}the mechanisms are {', '.join(names())}.")
     module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
     found: type[Mechanism] = getattr(module, _class_name(name))
     return found
@@ -38,6 +39,15 @@ def by_name(name: str) -> type[Mechanism]:
 def by_class_name(class_name: str) -> type[Mechanism] | None:
     """The mechanism class called `class_name`, or None."""
     return next((by_name(name) for name in names() if _class_name(name) == class_name), None)
+
+
+def _meant(name: str) -> str:
+    """A question, where something like `name` (a class name, say) is known."""
+    from difflib import get_close_matches
+
+    wanted = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower().replace("_", "-")
+    close = get_close_matches(wanted, names(), n=2) or [known for known in names() if wanted and known.startswith(wanted)]
+    return f"did you mean {' or '.join(close)}? Otherwise, " if close else ""
 
 
 def _class_name(name: str) -> str:

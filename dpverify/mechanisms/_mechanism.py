@@ -14,7 +14,7 @@ from flint import fmpq
 
 from dpverify.arithmetic.exact import Number, to_exact
 from dpverify.enclose.refine import check_digits
-from dpverify.errors import ImpossibleRequest, InputError
+from dpverify.errors import ImpossibleRequest, InputError, shown
 from dpverify.mechanisms._parameters import Parameter, as_given, checked_delta, checked_epsilon, checked_sensitivity
 
 if TYPE_CHECKING:
@@ -140,9 +140,20 @@ class Mechanism:
         key = tuple((name, str(value)) for name, value in sorted(self.exact_parameters.items()))
         return hash((type(self), key, int(self.exact_sensitivity.p), int(self.exact_sensitivity.q)))
 
+    def __copy__(self) -> Self:
+        return self  # nothing in it can change
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        for name, value in state[1].items():
+            object.__setattr__(self, name, value)
+
     def __repr__(self) -> str:
-        shown = [f"{one.name}={one.shown(self.exact_parameters[one.name])!s}" for one in self.parameters]
-        return f"{type(self).__name__}({', '.join([*shown, f'sensitivity={self.sensitivity!s}'])})"
+        values = [(one.name, one.shown(self.exact_parameters[one.name])) for one in self.parameters]
+        listed = [f"{name}={_written(value)}" for name, value in (*values, ("sensitivity", self.sensitivity))]
+        return f"{type(self).__name__}({', '.join(listed)})"
 
     def delta(self, epsilon: Number, *, digits: int = 15, arithmetic: str = "arb") -> Any:
         """delta(epsilon) = sup over events S of P(S) - e^epsilon Q(S), neighbours at distance `sensitivity`.
@@ -226,6 +237,13 @@ class Mechanism:
         else:
             enclosure = cls.bound(epsilon=epsilon, delta=delta, sensitivity=sensitivity, digits=digits, **given)
         return Solved(mechanism=cls.name, solved=missing[0], enclosure=enclosure, expression=cls.expression(missing[0]))
+
+
+def _written(value: Any) -> str:
+    try:
+        return str(value)
+    except ValueError:  # a fraction with more digits than Python writes
+        return shown(to_exact(value, "a parameter"), str)
 
 
 def unknown_arithmetic(arithmetic: str) -> InputError:

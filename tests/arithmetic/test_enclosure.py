@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from fractions import Fraction
 
 import pytest
@@ -160,3 +162,28 @@ def test_arb_below_is_the_largest_double_below(value: float, step: int) -> None:
         end = (arb(value) + arb(step) * abs(arb(value)) * arb(2) ** -80 + arb(step) * arb(2) ** -1100).mid()
         mirrored = -arb_above((-end).mid())
     assert arb_below(end) == mirrored
+
+
+@given(values, radii)
+def test_an_enclosure_can_be_pickled_and_copied(value: Fraction, radius: Fraction) -> None:
+    for enclosure in (ball(value, radius), exactly(value)):
+        again = pickle.loads(pickle.dumps(enclosure))
+        assert (again.bounds(30), again.decimal(), again.digits) == (enclosure.bounds(30), enclosure.decimal(), 15)
+        assert copy.deepcopy(enclosure) is copy.copy(enclosure) is enclosure
+    assert pickle.loads(pickle.dumps(Enclosure.infinity(digits=3))).is_infinite
+
+
+def test_an_enclosure_equals_itself_and_nothing_that_is_no_number() -> None:
+    enclosure = ball(Fraction(1, 3), TENTHS)
+    assert enclosure == enclosure
+    assert enclosure <= enclosure
+    assert enclosure != None  # noqa: E711
+    assert enclosure != object()
+    with pytest.raises(UndecidedComparison):
+        _ = enclosure == ball(Fraction(1, 3), TENTHS)
+
+
+def test_more_digits_than_python_writes() -> None:
+    third = exactly(Fraction(1, 3))
+    assert third.decimal(6000) == "0." + "3" * 6000
+    assert third.bounds(6000) == ("0." + "3" * 6000, "0." + "3" * 5999 + "4")
