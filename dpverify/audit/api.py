@@ -19,7 +19,7 @@ from dpverify.audit.records import Claim, findings
 from dpverify.audit.result import AuditResult, Witness
 from dpverify.audit.sampling import Sampler
 from dpverify.audit.table import safe_repr
-from dpverify.errors import InputError, MechanismError
+from dpverify.errors import InputError, MechanismError, shown
 
 __all__ = ["AuditResult", "Witness", "audit"]
 
@@ -70,7 +70,7 @@ def audit(
     samples = _whole(samples, "samples", least=FEWEST_SAMPLES, most=MOST_SAMPLES)
     seed = _whole(seed, "seed", least=0, most=None)
     if outputs not in ("bits", "reals"):
-        raise InputError(f"outputs = {outputs!r}: write 'bits' (floats as they are) or 'reals' (floats rounded first).")
+        raise InputError(f"outputs = {shown(outputs)}: write 'bits' (floats as they are) or 'reals' (floats rounded first).")
     claim = Claim(epsilon=float_above(exact["epsilon"]), delta=float_above(exact["delta"]))
     report, finish = reporter(progress)
     with _Caller(mechanism, form, pair, seed, _timeout(timeout)) as caller:
@@ -170,36 +170,39 @@ def _pair(inputs: Any) -> tuple[Any, Any]:
 def _epsilon(epsilon: Number) -> fmpq:
     exact = to_exact(epsilon, "epsilon")
     if exact < 0:
-        raise InputError(f"epsilon = {epsilon}: a claim needs epsilon >= 0 (in nats).")
+        raise InputError(f"epsilon = {shown(epsilon, str)}: a claim needs epsilon >= 0 (in nats).")
     if exact > 10**300:
-        raise InputError(f"epsilon = {epsilon}: a claim this weak cannot be refuted by any sample; state epsilon <= 10^300.")
+        raise InputError(
+            f"epsilon = {shown(epsilon, str)}: a claim this weak cannot be refuted by any sample; state epsilon <= 10^300."
+        )
     return exact
 
 
 def _delta(delta: Number) -> fmpq:
     exact = to_exact(delta, "delta")
     if not 0 <= exact < 1:
-        raise InputError(f"delta = {delta}: a claim needs 0 <= delta < 1; with delta = 1 everything is private.")
+        raise InputError(f"delta = {shown(delta, str)}: a claim needs 0 <= delta < 1; with delta = 1 everything is private.")
     if float_above(exact) >= 1:
-        raise InputError(f"delta = {delta}: no double lies between it and 1; a claim this weak cannot be tested.")
+        raise InputError(f"delta = {shown(delta, str)}: no double lies between it and 1; a claim this weak cannot be tested.")
     return exact
 
 
 def _alpha(alpha: Number) -> float:
     exact = to_exact(alpha, "alpha")
-    if not 0 < exact < 1 or float_below(exact) < 1e-100:
+    if not fmpq(1, 10**100) <= exact < 1:
         raise InputError(
-            f"alpha = {alpha}: the probability of refuting a true claim lies in (0, 1), from 1e-100 on; 0.001 is usual."
+            f"alpha = {shown(alpha, str)}: the probability of refuting a true claim lies in (0, 1), from 1e-100 on; "
+            f"0.001 is usual."
         )
     return float_below(exact)
 
 
 def _whole(value: Any, name: str, *, least: int, most: int | None) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise InputError(f"{name} = {value!r}: a whole number is needed, {least} or more.")
+        raise InputError(f"{name} = {shown(value)}: a whole number is needed, {least} or more.")
     number = int(value)
     if number < least or (most is not None and number > most):
-        raise InputError(f"{name} = {number}: {least} or more is needed" + (f", and at most {most:,}." if most else "."))
+        raise InputError(f"{name} = {shown(number)}: {least} or more is needed" + (f", and at most {most:,}." if most else "."))
     return number
 
 
@@ -207,7 +210,9 @@ def _timeout(timeout: Any) -> float | None:
     if timeout is None:
         return None
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < 10**7:
-        raise InputError(f"timeout = {timeout!r}: seconds that one call may take are needed, more than 0; None for no limit.")
+        raise InputError(
+            f"timeout = {shown(timeout)}: seconds that one call may take are needed, more than 0; None for no limit."
+        )
     return float(timeout)
 
 

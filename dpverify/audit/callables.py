@@ -7,7 +7,7 @@ names of its parameters, never off its behaviour. No sampling and no statistics 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -15,7 +15,13 @@ from typing import Any
 import numpy as np
 
 from dpverify.audit.table import Table, from_array, from_objects
-from dpverify.errors import InputError, MechanismError
+from dpverify.audit.unchanged import snapshot
+from dpverify.errors import InputError, MechanismError, shown
+
+_IMMUTABLE = frozenset(
+    {int, float, complex, bool, str, bytes, type(None), np.float64, np.float32, np.int64, np.int32, np.bool_, np.str_}
+)
+"""Types of outputs that nobody can change afterwards."""
 
 FORMS = "f(data, rng, size), f(data, rng) or f(data)"
 
@@ -50,7 +56,7 @@ class Form:
 def form_of(mechanism: Any) -> Form:
     """Read the form off the signature. Raises InputError that says what was found where it fits none."""
     if not callable(mechanism):
-        raise InputError(f"mechanism = {mechanism!r}: a callable is needed, {FORMS}, not {type(mechanism).__name__}.")
+        raise InputError(f"mechanism = {shown(mechanism)}: a callable is needed, {FORMS}, not {type(mechanism).__name__}.")
     called = name_of(mechanism)
     try:
         parameters = list(inspect.signature(mechanism).parameters.values())
@@ -95,6 +101,15 @@ def name_of(mechanism: Any) -> str:
 
 def batch_of(returned: Any, size: int, where: str) -> Table:
     """What one batched call returned, as a table of `size` outputs. Raises MechanismError where it is no such batch."""
+    outputs = outputs_of(returned, size, where)
+    return from_array(outputs) if isinstance(outputs, np.ndarray) else from_objects(outputs)
+
+
+def outputs_of(returned: Any, size: int, where: str) -> Any:
+    """The `size` outputs that one batched call returned, as an array or a list. Raises as `batch_of` does.
+
+    An array is a copy: a mechanism may well write into the same memory again.
+    """
     if isinstance(returned, np.ma.MaskedArray):
         returned = returned.tolist()
     if isinstance(returned, str | bytes | Mapping) or not (isinstance(returned, Iterable) or hasattr(returned, "__array__")):
@@ -105,7 +120,7 @@ def batch_of(returned: Any, size: int, where: str) -> Table:
     if isinstance(returned, list | tuple):
         outputs: Any = returned
     elif hasattr(returned, "__array__"):
-        outputs = np.asarray(returned)
+        outputs = np.array(returned)
         if outputs.ndim == 0:
             raise MechanismError(
                 f"{where} returned an array without axes, and {size} outputs were asked for; "
@@ -119,7 +134,33 @@ def batch_of(returned: Any, size: int, where: str) -> Table:
             f"{where} returned {found} outputs, and size = {size} were asked for; the first axis of the result runs over "
             f"independent outputs, one for each of size."
         )
-    return from_array(outputs) if isinstance(outputs, np.ndarray) else from_objects(outputs)
+    return outputs
+
+
+def single(returned: Any, where: str) -> Any:
+    """What a call that returns one output returned. Raises MechanismError where that is a promise of an output."""
+    if type(returned) not in _IMMUTABLE and isinstance(returned, Generator | Coroutine | AsyncGenerator):
+        if isinstance(returned, Coroutine):
+            returned.close()  # Python warns of one that nobody awaits
+        raise MechanismError(
+            f"{where} returned a {type(returned).__name__}, which has not run yet and is no output; wrap the mechanism in a "
+            f"plain function that runs it to its end and returns what it yields."
+        )
+    return returned
+
+
+def kept(output: Any) -> Any:
+    """An output as it is now: a mechanism that fills one list or one array again and again returns a new value every time."""
+    kind = type(output)
+    if kind in _IMMUTABLE:
+        return output
+    if kind is list:
+        return [*map(kept, output)]
+    if kind is tuple:
+        return (*map(kept, output),)
+    if kind is dict:
+        return {key: kept(value) for key, value in output.items()}
+    return snapshot(output)
 
 
 def _kind(value: Any) -> str:

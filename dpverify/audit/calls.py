@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dpverify.audit.callables import Form, batch_of, name_of
+from dpverify.audit.callables import Form, batch_of, kept, name_of, outputs_of, single
 from dpverify.audit.table import Table, from_array, from_objects
 from dpverify.audit.unchanged import same, snapshot
 from dpverify.errors import MechanismError
@@ -56,6 +56,8 @@ class Calls:
         self.count = 0
         self._before = tuple(map(snapshot, inputs))
         self.alive: Callable[[], None] = lambda: None
+        self.passed_on: tuple[type[BaseException], ...] = (MechanismError, KeyboardInterrupt)
+        """What no mechanism is blamed for. All else is its own, be it an Exception or not: asyncio's CancelledError is none."""
 
     def outputs(self, request: Request) -> Table:
         states = random.getstate(), np.random.get_state()
@@ -79,9 +81,9 @@ class Calls:
         try:
             returned = self.form.call(self.mechanism, self.inputs[request.side], rng, request.size)
             table = batch_of(returned, request.size, where)
-        except MechanismError:
+        except self.passed_on:
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             raise self._raised(error, where) from error
         self._check_inputs(where)
         return table
@@ -95,28 +97,15 @@ class Calls:
                 if request.apart and self.form.seeded:
                     rng = self._generator(request.block, place)
                 self.count += 1
-                found.append(self.form.call(self.mechanism, data, rng, 1))
+                returned = self.form.call(self.mechanism, data, rng, 1)
+                where = self._where(request, counted=True)
+                found.append(kept(outputs_of(returned, 1, where) if self.form.batched else single(returned, where)))
                 self.alive()
-            if self.form.batched:
-                return self._singles(found, request)
-            table = from_objects(found) if not _are_arrays(found) else from_array(np.stack(found))
-        except MechanismError:
+            table = _table_of(found, batches=self.form.batched)
+        except self.passed_on:
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             raise self._raised(error, self._where(request, counted=True)) from error
-        self._check_inputs(self._where(request, counted=True))
-        return table
-
-    def _singles(self, found: list[Any], request: Request) -> Table:
-        """Batches of one output each, as one batch."""
-        if _are_arrays(found) and found[0].ndim and len(found[0]) == 1:
-            table = from_array(np.concatenate(found))
-        else:
-            where = self._where(request, counted=True)
-            for returned in found:
-                if not isinstance(returned, list | tuple) or len(returned) != 1:
-                    batch_of(returned, 1, where)
-            table = from_objects([next(iter(returned)) for returned in found])
         self._check_inputs(self._where(request, counted=True))
         return table
 
@@ -145,6 +134,13 @@ class Calls:
                     f"{where} changed its input: inputs[{place}] is no longer what it was, so later outputs would be "
                     f"about other data. Work on a copy of the data inside the mechanism."
                 )
+
+
+def _table_of(found: list[Any], *, batches: bool) -> Table:
+    """Outputs that came one a call, each in a batch of its own or as it is."""
+    if _are_arrays(found):
+        return from_array(np.concatenate(found) if batches else np.stack(found))
+    return from_objects([one[0] for one in found] if batches else found)
 
 
 def _are_arrays(found: list[Any]) -> bool:

@@ -41,7 +41,8 @@ class ChildCalls:
         method = method or ("fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn")
         context = multiprocessing.get_context(method)
         self._ours, theirs = context.Pipe()
-        arguments = (theirs, mechanism, form, inputs, seed, timeout)
+        inherited = self._ours if method == "fork" else None
+        arguments = (theirs, inherited, mechanism, form, inputs, seed, timeout)
         self._process = context.Process(target=_serve, args=arguments, daemon=True)  # type: ignore[attr-defined]
         try:
             with warnings.catch_warnings():
@@ -108,10 +109,21 @@ class ChildCalls:
         )
 
 
-def _serve(theirs: Connection, mechanism: Any, form: Form, inputs: tuple[Any, Any], seed: int, timeout: float) -> None:
+def _serve(
+    theirs: Connection,
+    inherited: Connection | None,
+    mechanism: Any,
+    form: Form,
+    inputs: tuple[Any, Any],
+    seed: int,
+    timeout: float,
+) -> None:
     """The child: answer requests until the other end is closed."""
+    if inherited is not None:
+        inherited.close()  # a fork holds the other end too, and as long as it does nobody can hang up
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     calls = Calls(mechanism, form, inputs, seed)
+    calls.passed_on = (MechanismError,)  # with the signal ignored, a KeyboardInterrupt is the mechanism's own
     heartbeat = timeout / 8
     last = time.monotonic()
 

@@ -101,6 +101,8 @@ class Engine:
         self._number += 1
         size = min(stage.explore, max(self._room(), FEWEST))
         blocks = self._explore((size, size))
+        if self._number == 1:
+            self._note_opaque()
         if self._number == 1 and (reason := self._repeats(blocks)) is not None:
             self.notes.append(reason)
             return _After.DOUBT
@@ -145,6 +147,13 @@ class Engine:
             self._explored[side].append(table)
             blocks[side].append(table.whole())
         return blocks
+
+    def _note_opaque(self) -> None:
+        for kind in sorted({kind for tables in self._explored for table in tables for kind in table.opaque}):
+            self.notes.append(
+                f"Some outputs hold objects of type {kind}, of which nothing but the type can be read: no event speaks of what "
+                f"is in them. Return numbers, text, tuples or dicts, or give the type a __repr__ that shows its content."
+            )
 
     def _repeats(self, blocks: tuple[list[Codes], list[Codes]]) -> str | None:
         generator = np.random.Generator(np.random.PCG64(0))

@@ -19,7 +19,7 @@ from dpverify.audit.records import Claim, Findings, Record, findings, judged, re
 from dpverify.audit.result import AuditResult
 from dpverify.audit.statistics.counts import Counts
 from dpverify.audit.table import Path
-from dpverify.errors import InputError
+from dpverify.errors import InputError, shown
 
 SCHEMA = 1
 SEEDS = "block b: PCG64(SeedSequence(seed, spawn_key=(b,))); one output a call: spawn_key=(b, place in block)"
@@ -87,7 +87,9 @@ def recheck(evidence: dict[str, Any]) -> AuditResult:
         raise InputError(f"evidence: an object is needed, not {type(evidence).__name__}; pass what audit --evidence wrote.")
     schema = _field(evidence, "schema", "schema")
     if schema != SCHEMA or isinstance(schema, bool):
-        raise InputError(f"evidence: schema = {schema!r}: this version reads schema {SCHEMA}; use the version that wrote it.")
+        raise InputError(
+            f"evidence: schema = {shown(schema)}: this version reads schema {SCHEMA}; use the version that wrote it."
+        )
     claim = _claim(evidence)
     alpha = _probability(evidence, "alpha")
     samples = _count(evidence, "samples", "samples")
@@ -105,7 +107,9 @@ def recheck(evidence: dict[str, Any]) -> AuditResult:
     for key, now in (("verdict", found.verdict), ("verdict_on_reals", found.verdict_on_reals)):
         stored = _field(evidence, key, key)
         if stored != now:
-            raise InputError(f"evidence: {key} = {stored!r} is stored, and the counts say {str(now)!r}; the file was edited.")
+            raise InputError(
+                f"evidence: {key} = {shown(stored)} is stored, and the counts say {str(now)!r}; the file was edited."
+            )
     _same(evidence, "epsilon_lower", found.epsilon_lower, "epsilon_lower")
     detectable = found.detectable_epsilon
     _same(evidence, "detectable_epsilon", detectable if math.isfinite(detectable) else None, "detectable_epsilon")
@@ -135,16 +139,16 @@ def _claim(evidence: dict[str, Any]) -> Claim:
         value = _number(_field(tested, key, f"tested.{key}"), f"tested.{key}")
         if value != float_above(exact):
             raise InputError(
-                f"evidence: tested.{key} = {value!r}, and the least double that is no less than the claim is another."
+                f"evidence: tested.{key} = {shown(value)}, and the least double that is no less than the claim is another."
             )
         values[key] = value
     if values["epsilon"] < 0 or not 0 <= values["delta"] < 1:
-        raise InputError(f"evidence: claim = {claimed!r}: epsilon >= 0 and 0 <= delta < 1 are needed.")
+        raise InputError(f"evidence: claim = {shown(claimed)}: epsilon >= 0 and 0 <= delta < 1 are needed.")
     claim = Claim(epsilon=values["epsilon"], delta=values["delta"])
     design = _field(evidence, "design", "design")
     if design != claim.design:
         raise InputError(
-            f"evidence: design = {design!r}, and a claim with delta = {claim.delta:g} is tested as {claim.design!r}."
+            f"evidence: design = {shown(design)}, and a claim with delta = {claim.delta:g} is tested as {claim.design!r}."
         )
     return claim
 
@@ -154,35 +158,36 @@ def _mechanism(evidence: dict[str, Any]) -> None:
     mechanism = _field(evidence, "mechanism", "mechanism")
     name, inputs = (_field(mechanism, key, f"mechanism.{key}") for key in ("name", "inputs"))
     if not isinstance(name, str):
-        raise InputError(f"evidence: mechanism.name = {name!r}: text is needed.")
+        raise InputError(f"evidence: mechanism.name = {shown(name)}: text is needed.")
     if not isinstance(inputs, list) or len(inputs) != 2 or not all(isinstance(text, str) for text in inputs):
-        raise InputError(f"evidence: mechanism.inputs = {inputs!r}: two texts are needed.")
+        raise InputError(f"evidence: mechanism.inputs = {shown(inputs)}: two texts are needed.")
 
 
 def _record(test: Any, place: str, claim: Claim, drawn: tuple[int, int]) -> Record:
     numbers = {key: _count(test, key, f"{place}.{key}") for key in ("hits", "draws", "other_hits", "other_draws")}
     likelier = _field(test, "likelier", f"{place}.likelier")
-    if likelier not in (0, 1) or isinstance(likelier, bool):
-        raise InputError(f"evidence: {place}.likelier = {likelier!r}: it is 0 or 1, the number of an input.")
+    if type(likelier) is not int or likelier not in (0, 1):
+        raise InputError(f"evidence: {place}.likelier = {shown(likelier)}: it is 0 or 1, the number of an input.")
     for hits, draws, side in (("hits", "draws", likelier), ("other_hits", "other_draws", 1 - likelier)):
         if numbers[hits] > numbers[draws]:
             raise InputError(
-                f"evidence: {place}.{hits} = {numbers[hits]} exceeds {draws} = {numbers[draws]}; the file was edited."
+                f"evidence: {place}.{hits} = {shown(numbers[hits])} exceeds {draws} = {shown(numbers[draws])}; "
+                f"the file was edited."
             )
         if numbers[draws] > drawn[side]:
             raise InputError(
-                f"evidence: {place}.{draws} = {numbers[draws]}, and only {drawn[side]} outputs were drawn on that side."
+                f"evidence: {place}.{draws} = {shown(numbers[draws])}, and only {drawn[side]} outputs were drawn on that side."
             )
     alpha = _probability(test, "alpha", f"{place}.alpha")
     precise = _field(test, "precise", f"{place}.precise")
     if not isinstance(precise, bool):
-        raise InputError(f"evidence: {place}.precise = {precise!r}: it is true or false.")
+        raise InputError(f"evidence: {place}.precise = {shown(precise)}: it is true or false.")
     counts = Counts(**numbers)
     rejects, bound = judged(claim, counts, alpha)
     stored = _field(test, "rejects", f"{place}.rejects")
     if stored is not rejects:
         raise InputError(
-            f"evidence: {place}.rejects = {stored!r} is stored, and its counts say {rejects}; the file was edited."
+            f"evidence: {place}.rejects = {shown(stored)} is stored, and its counts say {rejects}; the file was edited."
         )
     _same(test, "epsilon_lower", bound, f"{place}.epsilon_lower")
     return Record(
@@ -208,38 +213,41 @@ def _field(data: Any, key: str, place: str) -> Any:
 def _count(data: Any, key: str, place: str) -> int:
     value = _field(data, key, place)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise InputError(f"evidence: {place} = {value!r}: a whole number that is not negative is needed.")
+        raise InputError(f"evidence: {place} = {shown(value)}: a whole number that is not negative is needed.")
     return value
 
 
 def _number(value: Any, place: str) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        raise InputError(f"evidence: {place} = {value!r}: a finite number is needed.")
-    return float(value)
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            return float(value)
+    except OverflowError:  # an integer beyond the largest double
+        pass
+    raise InputError(f"evidence: {place} = {shown(value)}: a finite number is needed.")
 
 
 def _probability(data: Any, key: str, place: str | None = None) -> float:
     value = _number(_field(data, key, place or key), place or key)
     if not 0 < value < 1:
-        raise InputError(f"evidence: {place or key} = {value!r}: a probability strictly between 0 and 1 is needed.")
+        raise InputError(f"evidence: {place or key} = {shown(value)}: a probability strictly between 0 and 1 is needed.")
     return value
 
 
 def _optional_text(data: Any, key: str, place: str | None = None) -> str | None:
     value = _field(data, key, place or key)
     if value is not None and not isinstance(value, str):
-        raise InputError(f"evidence: {place or key} = {value!r}: text or null is needed.")
+        raise InputError(f"evidence: {place or key} = {shown(value)}: text or null is needed.")
     return value
 
 
 def _drawn(evidence: dict[str, Any], samples: int) -> tuple[int, int]:
     drawn = _field(evidence, "drawn", "drawn")
     if not isinstance(drawn, list) or len(drawn) != 2:
-        raise InputError(f"evidence: drawn = {drawn!r}: two numbers are needed, outputs on either input.")
+        raise InputError(f"evidence: drawn = {shown(drawn)}: two numbers are needed, outputs on either input.")
     both = {"drawn[0]": drawn[0], "drawn[1]": drawn[1]}
     first, second = (_count(both, key, key) for key in both)
     if max(first, second) > samples:
-        raise InputError(f"evidence: drawn = {drawn!r} exceeds samples = {samples}, the budget of either side.")
+        raise InputError(f"evidence: drawn = {shown(drawn)} exceeds samples = {samples}, the budget of either side.")
     return first, second
 
 
@@ -250,4 +258,4 @@ def _same(data: Any, key: str, now: float | None, place: str) -> None:
     else:
         agree = math.isclose(_number(stored, place), now, rel_tol=CLOSE, abs_tol=CLOSE)
     if not agree:
-        raise InputError(f"evidence: {place} = {stored!r} is stored, and the counts say {now!r}; the file was edited.")
+        raise InputError(f"evidence: {place} = {shown(stored)} is stored, and the counts say {now!r}; the file was edited.")

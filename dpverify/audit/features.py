@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dpverify.audit.table import Floats, Path, Table, name
-from dpverify.errors import InputError
+from dpverify.audit.table import Floats, Path, Table, name, path_from_json
+from dpverify.errors import InputError, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +91,11 @@ def scalar_from_json(data: dict[str, Any]) -> Scalar:
     """The scalar that `to_json` described. Raises InputError where it describes none."""
     try:
         if data["scalar"] == "coordinate":
-            return Coordinate(tuple(data["path"]))
+            return Coordinate(path_from_json(data["path"]))
         if data["scalar"] == "combination":
-            return Combination(tuple(data["first"]), tuple(data["second"]), int(data["sign"]))
+            return Combination(path_from_json(data["first"]), path_from_json(data["second"]), int(data["sign"]))
         if data["scalar"] == "aggregate" and data["which"] in _AGGREGATES:
             return Aggregate(data["which"])
     except (KeyError, TypeError, ValueError):
         pass
-    raise InputError(f"evidence: {data!r} describes no scalar; it was not written by dpverify, or was edited.")
+    raise InputError(f"evidence: {shown(data)} describes no scalar; it was not written by dpverify, or was edited.")

@@ -6,6 +6,8 @@ import sys
 import time
 from collections.abc import Callable
 
+from dpverify.errors import InputError, shown
+
 QUIET = 2.0
 """Seconds before the line appears, so that a short audit stays silent."""
 
@@ -16,7 +18,9 @@ def reporter(progress: Callable[[int, int], None] | bool | None) -> tuple[Callab
     """What to call with (outputs drawn, outputs in the budget), and what to call at the end."""
     if callable(progress):
         return progress, lambda: None
-    if progress is False or (progress is None and not sys.stderr.isatty()):
+    if progress not in (None, True, False):
+        raise InputError(f"progress = {shown(progress)}: a callable f(drawn, budget), True, False or None is needed.")
+    if sys.stderr is None or progress is False or (progress is None and not sys.stderr.isatty()):
         return lambda drawn, budget: None, lambda: None
     line = _Line()
     return line.report, line.clear

@@ -21,6 +21,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.errors import shown
+
 Path: TypeAlias = "tuple[int | str, ...]"
 Floats: TypeAlias = "NDArray[np.float64]"
 Kinds: TypeAlias = "NDArray[np.uint8]"
@@ -66,6 +68,8 @@ _WORDS = {
 }
 
 _ABSENT: Any = object()
+_OPAQUE = "<an object of "
+"""How the text for an object begins that shows nothing of its content."""
 _SEED_OF_KIND = np.array([0, *(0x9E3779B97F4A7C15 * (k + 1) % 2**64 for k in range(1, 8))], dtype=np.uint64)
 
 
@@ -128,6 +132,12 @@ class Table:
     def coordinates(self) -> list[Path]:
         """The paths that hold at least one number."""
         return [path for path, column in self.columns.items() if not is_length(path) and (column.kinds == Kind.NUMBER).any()]
+
+    @property
+    def opaque(self) -> set[str]:
+        """The kinds of objects among the outputs of which nothing but the type can be read."""
+        labels = (label for column in self.columns.values() for label in column.labels.values())
+        return {label.removeprefix(_OPAQUE).removesuffix(">") for label in labels if label.startswith(_OPAQUE)}
 
     def matrix(self) -> Floats:
         """All numbers of all outputs: one row an output, NaN where there is none."""
@@ -196,6 +206,13 @@ def is_length(path: Path) -> bool:
     return bool(path) and path[-1] == LENGTH
 
 
+def path_from_json(steps: Any) -> Path:
+    """The path whose steps were saved. Raises ValueError where these are no steps of a path."""
+    if not isinstance(steps, list) or not all(type(step) in (int, str) for step in steps):
+        raise ValueError(f"{shown(steps)} is no path")
+    return tuple(steps)
+
+
 def name(path: Path) -> str:
     """How a witness names the coordinate: output, output[0], output['age'][0], length of output."""
     if is_length(path):
@@ -210,6 +227,8 @@ def _name_of_path(path: Path) -> str:
 def _cell_text(column: Column, row: int) -> str:
     kind = Kind(column.kinds[row])
     if kind is Kind.NUMBER:
+        if column.exact is not None and (label := column.labels.get(int(column.exact[row]))) is not None:
+            return label  # a number that no double holds
         value = float(column.values[row])
         return repr(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
     if kind is Kind.NAN:
@@ -346,6 +365,10 @@ def _all_numbers(cells: Sequence[Any]) -> Floats | None:
     array = np.array(cells)
     if array.dtype.kind not in "biuf" or _has_large_integers(array):
         return None
+    if array.dtype.kind == "f":
+        large = np.flatnonzero(np.abs(array) >= 2**53)
+        if not all(_is_exactly(cells[row], float(array[row])) for row in large.tolist()):
+            return None  # whole numbers among the doubles, of which NumPy made doubles
     return array.astype(np.float64)
 
 
@@ -409,10 +432,19 @@ def _leaf(cell: Any) -> tuple[Kind, float, int, str | None]:
         return Kind.OTHER, math.nan, _code_of_text(label), label
     if math.isnan(number):
         return Kind.NAN, math.nan, int(_SEED_OF_KIND[Kind.NAN]), None
-    if cell == number:
+    if _is_exactly(cell, number):
         return Kind.NUMBER, number, int(np.float64(number).view(np.uint64)), None
-    label = str(cell)
-    return Kind.NUMBER, number, _code_of_text(label), None
+    label = shown(cell, str)
+    return Kind.NUMBER, number, _code_of_text(hex(cell) if isinstance(cell, int | np.integer) else safe_repr(cell)), label
+
+
+def _is_exactly(cell: Any, number: float) -> bool:
+    """Whether a double is all that the cell is. An object that cannot be compared says more than its double."""
+    try:
+        # Python compares an integer with a double exactly; NumPy makes a double of it first
+        return bool((int(cell) if isinstance(cell, np.integer) else cell) == number)
+    except Exception:
+        return False
 
 
 def _as_number(cell: Any) -> float | None:
@@ -432,7 +464,7 @@ def safe_repr(cell: Any) -> str:
         text = repr(cell)
     except Exception:
         text = ""
-    return text if text and " at 0x" not in text else f"<{type(cell).__module__}.{type(cell).__qualname__}>"
+    return text if text and " at 0x" not in text else f"{_OPAQUE}{type(cell).__module__}.{type(cell).__qualname__}>"
 
 
 def _code_of_text(text: str) -> int:

@@ -195,3 +195,11 @@ def test_what_is_no_batch_is_said(returned: Any, said: str) -> None:
 def test_masked_values_are_missing() -> None:
     table = batch_of(np.ma.MaskedArray([1.0, 2.0, 3.0], mask=[0, 1, 0]), 3, "f")
     assert table.example(1) == "None"
+
+
+def test_a_batch_does_not_change_when_its_memory_is_used_again() -> None:
+    for memory in (np.zeros(3), np.zeros((3, 1)), np.zeros((3, 2), order="F"), np.zeros(3, dtype=object)):
+        memory[:] = 1.0
+        table = batch_of(memory, 3, "f")
+        memory[:] = 2.0
+        assert (table.matrix() == 1.0).all()

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dpverify.audit.api import audit
+from dpverify.audit.events import event_from_json
 from dpverify.audit.evidence import recheck
 from dpverify.errors import InputError
 from dpverify.guarantees import Verdict
@@ -160,6 +161,10 @@ TAMPERED: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (put("detectable_epsilon", value=1.0001), "detectable_epsilon = 1.0001 is stored"),
     (without("detectable_epsilon"), "detectable_epsilon is missing"),
     (without("notes"), "notes is missing"),
+    (put("tests", 0, "likelier", value=1.0), r"tests\[0\].likelier = 1.0: it is 0 or 1"),
+    (put("tested", "epsilon", value=10**400), "tested.epsilon = 10+ .* 0+ .*: a finite number"),
+    (put("detectable_epsilon", value=10**400), "detectable_epsilon = .*: a finite number"),
+    (put("schema", value="9" * 5000), "schema = '9+ .* characters.: this version"),
 ]
 
 
@@ -197,3 +202,30 @@ def test_evidence_holds_no_timing_and_names_its_versions() -> None:
     assert set(REFUTED["versions"]) == {"dpverify", "numpy", "python"}
     assert REFUTED["seed"] == 0
     assert REFUTED["mechanism"] == {"name": "leaky", "form": "f(data, rng, size)", "inputs": ["0", "1"]}
+
+
+EVENTS = [
+    {"family": "within", "of": {"scalar": "coordinate", "path": [0]}, "low": 0.5, "high": None, "inside": True},
+    {"family": "lattice", "path": [], "exponent": -53, "below": 0, "on": False},
+    {"family": "one of", "path": None, "codes": ["000000000000000f"], "examples": ["x"]},
+    {"family": "equal", "first": [0], "second": ["b", 1], "negated": False},
+    {"family": "kind", "path": [0], "kind": "nan", "negated": True},
+]
+STRANGE = [None, True, -1, 0.5, math.inf, math.nan, 10**400, "", "x", [], [None], [0.5], {}]
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event["family"])
+def test_an_event_is_read_as_it_was_written_or_not_at_all(event: dict[str, Any]) -> None:
+    assert event_from_json(event).to_json() == event
+    both = {"family": "both", "first": event, "second": EVENTS[0]}
+    assert event_from_json(both).to_json() == both
+    for key in event:
+        for value in STRANGE:
+            changed = {**event, key: value}
+            try:
+                read = event_from_json(changed)
+            except InputError:
+                continue
+            again = read.to_json()
+            assert again == changed
+            assert isinstance(again[key], bool) == isinstance(value, bool)

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -171,6 +172,102 @@ def sound(data: int, rng: np.random.Generator, size: int) -> Any:
     return data + rng.geometric(0.5, size) - rng.geometric(0.5, size)
 
 
+# --- outputs that are not what they seem -----------------------------------------------------------------------------
+
+
+def drawn_apart(mechanism: Any, size: int = 20) -> Any:
+    return Calls(mechanism, form_of(mechanism), (0, 1), 0).outputs(Request(side=0, block=0, size=size, apart=True))
+
+
+MEMORY: Any = {"array": np.zeros(1), "list": [0.0], "nested": {"a": [0.0]}}
+
+
+def fills_an_array(data: int, rng: np.random.Generator) -> Any:
+    MEMORY["array"][0] = rng.random()
+    return MEMORY["array"]
+
+
+def fills_a_list(data: int, rng: np.random.Generator) -> Any:
+    MEMORY["list"][0] = rng.random()
+    return MEMORY["list"]
+
+
+def fills_what_is_inside(data: int, rng: np.random.Generator) -> Any:
+    MEMORY["nested"]["a"][0] = rng.random()
+    return MEMORY["nested"], (MEMORY["nested"]["a"],)
+
+
+def fills_a_batch(data: int, rng: np.random.Generator, size: int) -> Any:
+    MEMORY["array"][:] = rng.random()
+    return MEMORY["array"][:size]
+
+
+@pytest.mark.parametrize("mechanism", [fills_an_array, fills_a_list, fills_what_is_inside, fills_a_batch])
+def test_a_mechanism_may_return_the_same_memory_every_time(mechanism: Any) -> None:
+    assert len(set(drawn_apart(mechanism).whole().tolist())) == 20
+
+
+class OnlyAnArray:
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.values
+
+
+@pytest.mark.parametrize("wrap", [iter, OnlyAnArray, lambda values: (value for value in values), lambda values: {*values}])
+def test_what_is_a_batch_is_one_where_each_output_has_a_call_of_its_own(wrap: Any) -> None:
+    def mechanism(data: int, rng: np.random.Generator, size: int) -> Any:
+        return wrap(rng.random(size))
+
+    assert (drawn_apart(mechanism).matrix() == drawn_apart(lambda data, rng, size: rng.random(size)).matrix()).all()
+
+
+def test_a_promise_of_an_output_is_none() -> None:
+    async def later() -> int:
+        return 1
+
+    def generates(data: int) -> Any:
+        yield data
+
+    for mechanism, kind in ((generates, "generator"), (lambda data: later(), "coroutine")):
+        with pytest.raises(MechanismError, match=f"returned a {kind}, which has not run yet"):
+            audit(mechanism, **FEW)
+
+
+def test_objects_that_show_nothing_of_their_content_are_remarked_upon() -> None:
+    result = audit(lambda data, rng, size: [object() for _ in range(size)], **FEW)
+    assert any("objects of type builtins.object, of which nothing but the type" in note for note in result.notes)
+
+
+class NoException(BaseException):
+    """Like asyncio.CancelledError, or the outcomes of a test framework."""
+
+
+@pytest.mark.parametrize("error", [NoException("off"), GeneratorExit("off")])
+@pytest.mark.parametrize("timeout", [None, 30])
+def test_what_is_raised_need_not_be_an_exception(error: BaseException, timeout: float | None) -> None:
+    def then(data: Any, size: int) -> None:
+        raise error
+
+    with pytest.raises(MechanismError, match=f"raised {type(error).__name__}: off") as caught:
+        audit(After(9, then), **FEW, timeout=timeout)
+    assert caught.value.partial.samples > 0
+
+
+def test_in_a_child_an_interrupt_is_the_mechanisms_own() -> None:
+    def then(data: Any, size: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(MechanismError, match="raised KeyboardInterrupt"):
+        audit(After(3, then), **FEW, timeout=30)
+
+
+def test_progress_that_cannot_be_called_is_refused() -> None:
+    with pytest.raises(InputError, match="progress = 3: a callable"):
+        audit(sound, **FEW, progress=3)  # type: ignore[arg-type]
+
+
 # --- the child process ------------------------------------------------------------------------------------------------
 
 
@@ -199,7 +296,7 @@ def test_the_child_answers_until_the_other_end_is_closed() -> None:
     thread = threading.Thread(target=parent)
     thread.start()
     try:
-        _serve(theirs, slow, form_of(slow), (0, 1), 0, 0.05)
+        _serve(theirs, None, slow, form_of(slow), (0, 1), 0, 0.05)
     finally:
         signal.signal(signal.SIGINT, before)
         thread.join()
@@ -302,3 +399,33 @@ def test_a_daemonic_process_may_have_no_child(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # type: ignore[attr-defined]
     with pytest.raises(InputError, match="this is a daemonic process"):
         audit(sound, timeout=1, **FEW)
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="SKIPPED: this system does not fork")
+def test_a_child_does_not_outlive_a_killed_parent(tmp_path: Path) -> None:
+    written = tmp_path / "child"
+    program = f"""
+import os, pathlib, signal, dpverify as dv
+def f(data, rng, size):
+    pathlib.Path({str(written)!r}).write_text(str(os.getpid()))
+    return rng.random(size)
+def progress(drawn, budget):
+    os.kill(os.getpid(), signal.SIGKILL)
+dv.audit(f, inputs=(0, 1), epsilon=1, timeout=60, progress=progress)
+"""
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == -signal.SIGKILL
+    child = int(written.read_text())
+    for _ in range(200):
+        if not is_running(child):
+            return
+        time.sleep(0.05)
+    os.kill(child, signal.SIGKILL)
+    raise AssertionError("the child went on without its parent")
+
+
+def is_running(process: int) -> bool:
+    """Whether a process exists and is no zombie that nobody has collected."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False

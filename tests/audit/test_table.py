@@ -153,6 +153,28 @@ def test_objects_without_a_stable_text_are_named_by_their_type() -> None:
     assert codes[0] == codes[1] != codes[2]
 
 
+def test_objects_that_show_nothing_are_counted_as_opaque() -> None:
+    assert {kind.rpartition(".")[2] for kind in from_objects([(1, Opaque()), (2, "a")]).opaque} == {"Opaque"}
+    assert from_objects([(1, Fraction(1, 2)), (2, "a")]).opaque == set()
+
+
+class Incomparable:
+    def __float__(self) -> float:
+        return 1.0
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("no")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_numbers_that_no_double_holds_keep_their_identity() -> None:
+    for one, other in ((10**5000, 10**5000 + 1), (2**53 + 1, 2.0**53), (np.int64(2**53 + 1), 2.0**53), (Incomparable(), 1.0)):
+        codes = from_objects([one, other, one, 0.5]).whole()
+        assert codes[0] == codes[2] != codes[1]
+    assert from_objects([2**53 + 1, 0.5]).example(0) == "9007199254740993"
+
+
 def test_items_beyond_those_with_columns_still_enter_the_code() -> None:
     long, longer = list(range(200)), [*range(199), 0]
     codes = from_objects([long, longer, list(long)]).whole()

@@ -19,7 +19,7 @@ from dpverify.audit.events.kinds import IsKind
 from dpverify.audit.events.lattice import OnLattice
 from dpverify.audit.events.thresholds import Within
 from dpverify.audit.table import Table
-from dpverify.errors import InputError
+from dpverify.errors import InputError, shown
 
 
 class Event(Protocol):
@@ -48,13 +48,27 @@ _FAMILIES: dict[str, Callable[[dict[str, Any]], Event]] = {
 
 
 def event_from_json(data: Any) -> Event:
-    """The event that `to_json` described. Raises InputError where it describes none."""
+    """The event that `to_json` described. Raises InputError where it describes none, or not as `to_json` does."""
     try:
         if data["family"] == "both":
-            return Both(event_from_json(data["first"]), event_from_json(data["second"]))
-        return _FAMILIES[data["family"]](data)
-    except (KeyError, TypeError, ValueError):
-        raise InputError(f"evidence: {data!r} describes no event; it was not written by dpverify, or was edited.") from None
+            event: Event = Both(event_from_json(data["first"]), event_from_json(data["second"]))
+        else:
+            event = _FAMILIES[data["family"]](data)
+        again = event.to_json()
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        again = None
+    if again is None or _told_apart(again) != _told_apart(data):
+        raise InputError(f"evidence: {shown(data)} describes no event; it was not written by dpverify, or was edited.")
+    return event
+
+
+def _told_apart(data: Any) -> Any:
+    """Data that is equal only where truth values are: True is not 1 here."""
+    if isinstance(data, dict):
+        return {key: _told_apart(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_told_apart(value) for value in data]
+    return isinstance(data, bool), data
 
 
 __all__ = ["Both", "Equal", "Event", "IsKind", "OnLattice", "OneOf", "Within", "event_from_json"]

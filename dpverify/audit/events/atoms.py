@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.exploration import Candidate, Exploration
-from dpverify.audit.table import Codes, Path, Table, name
+from dpverify.audit.table import Codes, Path, Table, name, path_from_json
 
 MOST_VALUES = 2000
 """A set holds no more values than this; evidence stays readable."""
@@ -55,9 +55,9 @@ class OneOf:
     def from_json(cls, data: dict[str, Any]) -> OneOf:
         path = data["path"]
         codes = tuple(int(code, 16) for code in data["codes"])
-        if not codes:
+        if not codes or not all(0 <= code < 2**64 for code in codes):
             raise ValueError("no codes")
-        return cls(None if path is None else tuple(path), codes, tuple(map(str, data["examples"])))
+        return cls(None if path is None else path_from_json(path), codes, tuple(map(str, data["examples"])))
 
 
 def codes_of(table: Table, path: Path | None) -> Codes:

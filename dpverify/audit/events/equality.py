@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.exploration import Candidate, Exploration
-from dpverify.audit.table import Path, Table, name
+from dpverify.audit.table import Path, Table, name, path_from_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Equal:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Equal:
-        return cls(tuple(data["first"]), tuple(data["second"]), bool(data["negated"]))
+        return cls(path_from_json(data["first"]), path_from_json(data["second"]), bool(data["negated"]))
 
 
 def propose(exploration: Exploration, first: Path, second: Path) -> Iterator[Candidate]:

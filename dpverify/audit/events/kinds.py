@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.exploration import Candidate, Exploration
-from dpverify.audit.table import Kind, Path, Table, name
+from dpverify.audit.table import Kind, Path, Table, name, path_from_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class IsKind:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> IsKind:
-        return cls(tuple(data["path"]), Kind[data["kind"].upper()], bool(data["negated"]))
+        return cls(path_from_json(data["path"]), Kind[data["kind"].upper()], bool(data["negated"]))
 
 
 def propose(exploration: Exploration, path: Path) -> Iterator[Candidate]:

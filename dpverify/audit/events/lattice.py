@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.exploration import Candidate, Exploration
-from dpverify.audit.table import Floats, Kind, Path, Table, name
+from dpverify.audit.table import Floats, Kind, Path, Table, name, path_from_json
 
 NO_BIT = 10_000
 """The exponent of the lowest set bit of zero, which is a multiple of everything."""
@@ -50,7 +50,7 @@ class OnLattice:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> OnLattice:
         below = data["below"]
-        return cls(tuple(data["path"]), int(data["exponent"]), None if below is None else int(below), bool(data["on"]))
+        return cls(path_from_json(data["path"]), int(data["exponent"]), None if below is None else int(below), bool(data["on"]))
 
 
 def lowest_bits(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
