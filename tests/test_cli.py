@@ -335,6 +335,27 @@ class TestFaults:
         outcome = dpverify("list")
         assert (outcome.code, outcome.errors) == (3, "dpverify: 3 of 9 digits were reached.\n")
 
+    def test_what_is_raised_need_not_be_an_exception(self, dpverify, failing) -> None:
+        failing(GeneratorExit("odd"))
+        outcome = dpverify("list")
+        assert outcome.code == 4
+        assert "internal error: GeneratorExit: odd" in outcome.errors
+
+    @pytest.mark.skipif(os.name == "nt", reason="SKIPPED: closing streams needs a POSIX shell")
+    @pytest.mark.parametrize(
+        ("words", "code"),
+        [
+            ("bound laplace --epsilon 1 --delta 0", 0),
+            ("recheck examples/leaky_count_evidence.json", 1),
+            ("audit examples/leaky_count.py:noisy_count --epsilon 1 --inputs 10 11", 1),
+            ("no-such-verb", 2),
+            ("bound laplace --no-such-option", 2),
+        ],
+    )
+    def test_closed_streams_do_not_change_the_exit_code(self, root: Path, words: str, code: int) -> None:
+        command = f"exec {shlex.quote(sys.executable)} -m dpverify {words} <&- >&- 2>&-"
+        assert subprocess.run(["sh", "-c", command], cwd=root, check=False).returncode == code
+
     def test_a_lost_standard_error_does_not_hide_the_exit_code(self, root: Path) -> None:
         reading, writing = os.pipe()
         os.close(reading)
@@ -357,3 +378,21 @@ def test_every_verdict_has_an_exit_code() -> None:
 )
 def test_whole_numbers(word: str, number: int) -> None:
     assert common.whole(word) == number
+
+
+def test_an_unknown_option_is_asked_about(dpverify) -> None:
+    outcome = dpverify("bound", "laplace", "--epsilom", "1", "--delta", "0")
+    assert outcome.code == 2
+    assert "unrecognized arguments: --epsilom 1; did you mean --epsilon? `dpverify bound --help` shows" in outcome.errors
+
+
+def test_a_bound_beyond_the_doubles_says_so(dpverify) -> None:
+    outcome = dpverify("bound", "laplace", "--epsilon", "1", "--delta", "0", "--sensitivity", "1e500")
+    assert outcome.code == 0
+    assert "inf (no finite double is large enough)" in outcome.output
+
+
+def test_as_many_digits_as_may_be_asked_for(dpverify) -> None:
+    outcome = dpverify("bound", "laplace", "--epsilon", "1", "--delta", "0.1", "--digits", "10000")
+    assert outcome.code == 0
+    assert len(outcome.output) > 30_000

@@ -165,6 +165,7 @@ class TestMisuse:
             ("--epsilon 1 --timeout 0 --inputs 0 1", "timeout = 0"),
             ("--epsilon 1 --outputs bytes --inputs 0 1", "invalid choice: 'bytes'"),
             ("--epsilon 1 --inputs 0 1 --output same --evidence same", "both name same"),
+            ("--epsilon 1 --inputs 0 1 --output ./same --evidence same", "both name ./same"),
             ("--epsilon 1 --inputs 0 1 --evidence no/such/directory/file", "--evidence no/such/directory/file"),
         ],
     )

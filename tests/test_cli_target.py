@@ -136,6 +136,7 @@ def test_a_file_that_is_no_text_is_a_syntax_error(tmp_path: Path, content: bytes
     [
         ("x = 1\ny = 1 / 0\n", "ZeroDivisionError: division by zero"),
         ("import sys\nsys.exit(3)\n", "SystemExit: 3"),
+        ("class Odd(BaseException): pass\nraise Odd('x')\n", "Odd: x"),
         ("import package_that_nobody_installed\n", "Install what is missing"),
     ],
 )
@@ -171,3 +172,9 @@ def test_an_input_that_is_no_literal_is_explained_and_not_run(words: str) -> Non
     with pytest.raises(InputError, match="this is no Python literal") as caught:
         load_input(words)
     assert "<ast" not in str(caught.value)
+
+
+def test_a_file_that_answers_for_its_names_may_fail(write) -> None:
+    path = write("answers.py", "def __getattr__(name):\n    raise ValueError('never')\n")
+    with pytest.raises(InputError, match="looking up 'f' failed with ValueError: never"):
+        load_target(f"{path}:f")

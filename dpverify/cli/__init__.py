@@ -12,6 +12,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
+from dpverify.cli.common import emit, options_of, provide_streams
 from dpverify.cli.exit_codes import INTERNAL, INTERRUPTED, NOTHING_REFUTED, REFUTED, UNDECIDED, UNUSABLE
 from dpverify.errors import DpverifyError
 
@@ -56,6 +57,7 @@ def main(arguments: Sequence[str]) -> int:
     becomes its message, any other becomes a request to report it.
     """
     try:
+        provide_streams()
         return _run(arguments)
     except DpverifyError as error:
         _show_traceback()
@@ -65,7 +67,7 @@ def main(arguments: Sequence[str]) -> int:
         _show_traceback()
         _say("dpverify: interrupted.")
         return INTERRUPTED
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # whatever user code may have raised: no exit code but one of ours may leave
         shown = _show_traceback()
         hint = "" if shown else f" Set {SHOW_TRACEBACK}=1 to see where it happened."
         _say(
@@ -76,8 +78,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    from dpverify.cli.common import emit, options_of
-
     verb = arguments[0] if arguments else "--help"
     if verb in ("-h", "--help", "help"):
         emit(_OVERVIEW.format(verbs="\n".join(f"  {name:9}{purpose}" for name, (_, purpose) in VERBS.items())))
@@ -100,7 +100,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _say(message: str) -> None:
-    with suppress(OSError):  # nobody listens; the exit code still speaks
+    with suppress(OSError, ValueError):  # nobody listens; the exit code still speaks
         print(message, file=sys.stderr, flush=True)  # noqa: T201 - this is the voice of the command line
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
@@ -58,7 +59,9 @@ def run(options: argparse.Namespace) -> int:
     """Load, audit, print, save. Whatever was measured is handed over even when the mechanism fails half way."""
     for path, option in ((options.output, "--output"), (options.evidence, "--evidence")):
         require_writable(path, option)
-    if options.output is not None and options.output == options.evidence:
+    if None not in (options.output, options.evidence) and os.path.realpath(options.output) == os.path.realpath(
+        options.evidence
+    ):
         raise InputError(f"--output and --evidence both name {options.output}; give each a file of its own.")
     try:
         with redirect_stdout(sys.stderr):  # what the audited code prints must not mix with the result

@@ -10,7 +10,7 @@ import errno
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpverify.errors import InputError
 
@@ -26,7 +26,7 @@ def options_of(verb: str, purpose: str, home: ModuleType, words: Sequence[str]) 
 
     `home` offers `configure(parser, words)` and `EXAMPLE`, a command that can be run as it stands.
     """
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"dpverify {verb}",
         description=f"{purpose[0].upper()}{purpose[1:]}.",
         epilog=f"example:\n  {home.EXAMPLE}",
@@ -39,6 +39,18 @@ def options_of(verb: str, purpose: str, home: ModuleType, words: Sequence[str]) 
     output.add_argument("--output", metavar="FILE", help="write the result to FILE instead of standard output")
     # argparse takes -1e-6 and -1/2 for options. A leading blank makes them values; every reader of a number ignores it.
     return parser.parse_args([" " + word if _NEGATIVE.fullmatch(word) else word for word in words])
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says beside what is wrong what was meant, perhaps, and where help is."""
+
+    def error(self, message: str) -> NoReturn:
+        from difflib import get_close_matches
+
+        unknown = [word.partition("=")[0] for word in message.split() if word.startswith("--")]
+        close = [one for word in unknown for one in get_close_matches(word, self._option_string_actions, n=1)]
+        meant = f"; did you mean {' or '.join(close)}?" if close and message.startswith("unrecognized") else "."
+        super().error(f"{message}{meant} `{self.prog} --help` shows the options and an example.")
 
 
 def text(word: str) -> str:
@@ -56,6 +68,17 @@ def whole(word: str) -> int:
     if power is not None:
         return int(pow(int(number), int(power)))
     return int(number) * int(pow(10, int(exponent or 0)))
+
+
+def provide_streams() -> None:
+    """Give a process that was started with closed streams some that go nowhere: what is written there is lost, not fatal."""
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            if nowhere != number:  # else the next file that somebody opens would take the place of the stream
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            setattr(sys, name, os.fdopen(number, "w", encoding="utf-8"))
 
 
 def publish(options: argparse.Namespace, result: str | dict[str, Any] | list[Any]) -> None:

@@ -13,7 +13,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpverify.errors import InputError
+from dpverify.errors import InputError, shown
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -47,7 +47,7 @@ def load_input(words: str) -> Any:
         reason = error.msg if isinstance(error, SyntaxError) else str(error) or type(error).__name__
         reason = reason.split(" on line")[0].split(": <ast")[0]  # without positions and object addresses
         raise InputError(
-            f"--inputs {words.strip()}: this is no Python literal ({reason}). Write a number, a list such as "
+            f"--inputs {shown(words.strip(), str)}: this is no Python literal ({reason}). Write a number, a list such as "
             """"[1, 2]", text in two pairs of quotes such as "'yes'", or path/to/file.py:NAME."""
         ) from None
 
@@ -76,9 +76,9 @@ def _module(place: str, words: str) -> ModuleType:
         if importlib.util.find_spec(place.partition(".")[0]) is None:
             raise InputError(f"{words}: there is no module {place!r} here or among what is installed; {FORMS}.")
         return importlib.import_module(place)
-    except InputError:
+    except (InputError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise _failed_import(place, words, error) from error
 
 
@@ -102,8 +102,10 @@ def _module_from_file(path: Path, words: str) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        sys.modules.pop(name, None)
         raise _failed_import(str(path), words, error) from error
     return module
 
@@ -134,6 +136,10 @@ def _named(module: ModuleType, name: str, words: str) -> Any:
             found = getattr(found, part)
         except AttributeError:
             raise InputError(f"{words}: {_kind(found)} has no {part!r}{_alternatives(found, part)}.") from None
+        except Exception as error:  # a module's or a class's own __getattr__ may do anything
+            raise InputError(
+                f"{words}: looking up {part!r} failed with {type(error).__name__}: {error}. Correct it and try again."
+            ) from error
     return found
 
 
@@ -150,5 +156,7 @@ def _alternatives(found: Any, part: str) -> str:
     close = difflib.get_close_matches(part, public, n=3)
     if close:
         return f"; did you mean {' or '.join(close)}?"[:-1]
-    callables = [name for name in public if callable(getattr(found, name, None))]
+    callables = (
+        [name for name in public if name in vars(found) and callable(vars(found)[name])] if hasattr(found, "__dict__") else []
+    )
     return f"; it has {', '.join(callables[:8])}" if callables else ""
