@@ -380,10 +380,13 @@ def test_whole_numbers(word: str, number: int) -> None:
     assert common.whole(word) == number
 
 
-def test_an_unknown_option_is_asked_about(dpverify) -> None:
-    outcome = dpverify("bound", "laplace", "--epsilom", "1", "--delta", "0")
+@pytest.mark.parametrize(
+    ("word", "meant"), [("--epsilom", "; did you mean --epsilon?"), ("--eps", "; did you mean --epsilon?"), ("--qqq", ".")]
+)
+def test_an_unknown_option_is_asked_about(dpverify, word: str, meant: str) -> None:
+    outcome = dpverify("bound", "laplace", word, "1", "--delta", "0")
     assert outcome.code == 2
-    assert "unrecognized arguments: --epsilom 1; did you mean --epsilon? `dpverify bound --help` shows" in outcome.errors
+    assert f"unrecognized arguments: {word} 1{meant} `dpverify bound --help` shows" in outcome.errors
 
 
 def test_a_bound_beyond_the_doubles_says_so(dpverify) -> None:

@@ -48,7 +48,11 @@ class _Parser(argparse.ArgumentParser):
         from difflib import get_close_matches
 
         unknown = [word.partition("=")[0] for word in message.split() if word.startswith("--")]
-        close = [one for word in unknown for one in get_close_matches(word, self._option_string_actions, n=1)]
+        options = [option for option in self._option_string_actions if option.startswith("--")]
+        close = []
+        for word in unknown:
+            begun = [option for option in options if len(word) > 3 and option.startswith(word)]
+            close += begun or get_close_matches(word, options, n=1, cutoff=0.7)
         meant = f"; did you mean {' or '.join(close)}?" if close and message.startswith("unrecognized") else "."
         super().error(f"{message}{meant} `{self.prog} --help` shows the options and an example.")
 
