@@ -32,20 +32,25 @@ def integral(integrand: Integrand, ends: Sequence[arb], *, within: arb | None = 
     PrecisionError when the effort is spent.
     """
 
-    count = 0
+    count, failure = 0, None
 
     def evaluate(x: acb, analytic: bool) -> acb:
-        nonlocal count
+        nonlocal count, failure
         count += 1
-        if count > LARGEST_EFFORT:  # an exception would not find its way through the integrator
-            return acb(arb.nan(), arb.nan())
-        return integrand(ANALYTIC if analytic else PLAIN, x)
+        if count <= LARGEST_EFFORT and failure is None:
+            try:
+                return integrand(ANALYTIC if analytic else PLAIN, x)
+            except Exception as error:  # it would not find its way through the integrator
+                failure = error
+        return acb(arb.nan(), arb.nan())
 
     goal = arb(2) ** -int(ctx.prec)
     absolute = arb(2) ** _NO_ABSOLUTE_GOAL if within is None else within
     total = arb(0)
     for low, high in pairwise(ends):
         total += acb.integral(evaluate, acb(low), acb(high), rel_tol=goal, abs_tol=absolute).real
+        if failure is not None:
+            raise failure
         if count > LARGEST_EFFORT:
             raise PrecisionError(
                 f"an integral did not close within {LARGEST_EFFORT} evaluations; move the request away from the extreme.",

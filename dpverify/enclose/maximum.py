@@ -7,6 +7,7 @@ bound falls under a value that the function takes.
 from __future__ import annotations
 
 import heapq
+import time
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -16,6 +17,9 @@ from dpverify.errors import PrecisionError
 
 LARGEST_EFFORT = 20_000
 """Intervals examined before giving up."""
+
+PATIENCE = 2
+"""Seconds before giving up: a function whose values are integrals may use them up long before the intervals are."""
 
 
 def maximum(
@@ -34,11 +38,20 @@ def maximum(
     working precision in force, and answers with a wider ball where that is too low. Raises PrecisionError, naming `what()`,
     when the effort is spent.
     """
+    deadline = time.monotonic() + PATIENCE
     best = known.lower()
     tolerance = 1 + arb(2) ** -bits
     waiting: list[tuple[float, int, arb, arb, arb]] = []
     settled = best
     count = 0
+
+    def spend() -> None:
+        if count > LARGEST_EFFORT or time.monotonic() > deadline:
+            raise PrecisionError(
+                f"{what()}: the search for the maximum did not close within {LARGEST_EFFORT} intervals or {PATIENCE} seconds;"
+                " ask for fewer digits, or move the request away from the extreme.",
+                reached=0,
+            )
 
     def add(low: arb, high: arb) -> None:
         nonlocal count, settled
@@ -51,20 +64,17 @@ def maximum(
         heapq.heappush(waiting, (key, count, over, low, high))
 
     for end in ends:
+        spend()
         best = best.max(at(end).lower()).lower()
     for low, high in pairwise(ends):
+        spend()
         add(low, high)
     while waiting:
         _, _, over, low, high = heapq.heappop(waiting)
         if over <= best * tolerance:
             settled = settled.max(over)
             continue
-        if count > LARGEST_EFFORT:
-            raise PrecisionError(
-                f"{what()}: the search for the maximum did not close within {LARGEST_EFFORT} intervals;"
-                " ask for fewer digits, or move the request away from the extreme.",
-                reached=0,
-            )
+        spend()
         middle = ((low + high) / 2).mid()
         if not low < middle < high:
             return best.union(settled.max(over))  # as far as this precision sees

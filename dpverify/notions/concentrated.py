@@ -12,7 +12,7 @@ from dpverify.arithmetic.precision import working_precision
 from dpverify.enclose.maximum import maximum
 from dpverify.enclose.refine import check_digits, enclose
 from dpverify.errors import NotCovered
-from dpverify.notions.pair import Ball, Source, largest, pairs_of
+from dpverify.notions.pair import Ball, Source, is_infinite, largest, pairs_of
 from dpverify.notions.renyi import log_moment
 
 
@@ -34,6 +34,8 @@ def _rho(pair: Any, bits: int, source: Source) -> Ball:
     known: Ball | None = pair.zcdp_rho() if hasattr(pair, "zcdp_rho") else None
     if known is not None:
         return known
+    if is_infinite(pair.mean_loss()):  # the divergence of order 1 is the least
+        return arb.pos_inf()
     limit = arb(pair.loss_limit())
     if not limit.is_finite():
         raise NotCovered(
@@ -103,6 +105,8 @@ def mean_concentrated(source: Source, *, digits: int = 15) -> MeanConcentrated:
     )
 
     def value(bits: int) -> Ball:
+        if any(is_infinite(pair.mean_loss()) for pair in pairs):
+            return arb.pos_inf()
         if not all(hasattr(pair, "concentration_tau") or arb(pair.loss_limit()).is_finite() for pair in pairs):
             raise NotCovered(_NO_TAU.format(source))
         with working_precision(3 * bits + 64):  # the loss is compared with its mean, which may be far smaller

@@ -10,7 +10,7 @@ from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.enclose.refine import check_digits, enclose
 from dpverify.errors import NotCovered
-from dpverify.notions.pair import Ball, Source, largest, pairs_of
+from dpverify.notions.pair import Ball, Source, is_infinite, largest, pairs_of
 
 
 def gaussian_profile(m: Arithmetic, eps: Value, mu: Value) -> Value:
@@ -45,6 +45,8 @@ def _mu(pair: Any, source: Source) -> Ball:
         return known
     if hasattr(pair, "loss_atoms"):
         return _polygon_mu(pair.loss_atoms())
+    if is_infinite(pair.mean_loss()):  # mu-GDP bounds it by mu^2/2
+        return arb.pos_inf()
     raise NotCovered(
         f"{source!r}: no proof says where its trade-off function is nearest to a Gaussian one, so no least mu is certified"
         " here; compare the privacy profiles at the epsilons that you use."

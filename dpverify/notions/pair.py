@@ -88,3 +88,8 @@ def largest(values: Iterable[Ball]) -> Ball:
         if not isinstance(value, fmpq):
             found = found.max(value)
     return found
+
+
+def is_infinite(value: Ball) -> bool:
+    """Whether a value is certainly +infinity."""
+    return isinstance(value, arb) and bool(value == arb.pos_inf())
