@@ -14,7 +14,7 @@ from scipy import stats
 from dpverify.arithmetic.balls import BALLS
 from dpverify.errors import InputError, PrecisionError
 from dpverify.samplers import grid
-from dpverify.samplers.doubles import Inversion, double_release
+from dpverify.samplers.doubles import Inversion, Table, double_release
 from dpverify.samplers.grid import Cells, grid_release
 from dpverify.samplers.sampler import EXACT, IDEAL_MODEL_DOUBLE, Sampler
 from dpverify.samplers.whole import clamped, whole_release
@@ -100,6 +100,18 @@ def test_inversion_follows_the_cdf(law: Any) -> None:
     # Not only in the mean: each number is the quantile of its uniform.
     levels = np.random.default_rng(3).random(50_000)
     assert np.allclose(law.cdf(found), levels, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("law", [stats.norm, stats.cauchy, stats.uniform(0.123, 0.03), stats.laplace, stats.norm(50, 0.01)])
+def test_a_table_is_a_cdf_to_eleven_digits(law: Any) -> None:
+    """Smooth, kinked, with jumps, heavy tails, and far from where the search begins."""
+    table = Table(lambda x: float(law.cdf(x)), lambda x: float(law.pdf(x)))
+    points = np.concatenate([np.linspace(-6, 60, 5_001), law.ppf(np.linspace(0.0005, 0.9995, 2_001))])
+    assert np.abs(table.cdf(points) - law.cdf(points)).max() < 2e-11
+    assert np.median(np.abs(table.density(points) - law.pdf(points))) < 1e-6
+    draw = Inversion(table.cdf, table.density)
+    limit = math.sqrt(math.log(2 / FALSE_ALARM) / (2 * 20_000))
+    assert stats.kstest(draw(np.random.default_rng(3), 20_000), law.cdf).statistic < limit
 
 
 def test_a_double_release_adds_and_says_what_it_is() -> None:
