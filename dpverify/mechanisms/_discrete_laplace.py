@@ -21,6 +21,7 @@ from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.enclose.decide import is_above, whole_part
 from dpverify.enclose.refine import enclose
 from dpverify.enclose.root import positive_root
+from dpverify.errors import NotCovered
 from dpverify.mechanisms._discrete import certified_delta
 
 if TYPE_CHECKING:
@@ -86,9 +87,35 @@ class DiscreteLaplacePair:
         k = min(max(whole_part(steps, what=lambda: f"the loss that {self!r} exceeds with probability {tail}"), 0), self.shift)
         return (self.shift - 2 * k) / self.scale
 
+    def loss_atoms(self) -> tuple[tuple[fmpq, arb, arb], ...]:
+        """(x, P(L = x), Q(L = x)) in decreasing order of x. Raises NotCovered where there are too many to list."""
+        d = self.shift
+        if d > LARGEST_TABLE:
+            raise NotCovered(f"{self!r}: a loss of {d + 1} values is not listed; measure the answer in larger units.")
+        end, inside = 1 / (1 + self._power(1)), (1 - self._power(1)) / (1 + self._power(1))
+        far = end * self._power(d)
+        between = ((d - 2 * k, inside * self._power(k), inside * self._power(d - k)) for k in range(1, d))
+        steps = [(d, end, far), *between, (-d, far, end)]
+        return tuple((fmpq(step) / self.scale, p, q) for step, p, q in steps)
+
+    def zcdp_rho(self) -> arb | fmpq:
+        """The mean loss: the log of the power moment is concave in (order - 1/2)^2.
+
+        With t = (order - 1/2)/s the moment is a multiple of 2 cosh(D t)/(1 - r) + sum over 0 < x < D of cosh((D - 2 x) t),
+        which at t = i u is ((2/(1 - r) - 1) cos(D u) sin u + sin(D u) cos u)/sin u. That vanishes where
+        tan(D u) = -(1 + r)/(1 - r) tan u, D times in [0, pi) as the branches of the tangents cross, which are all zeros that
+        a trigonometric polynomial of this degree can have. So in t^2 the moment is entire of order 1/2 with negative zeros
+        only: a product of factors 1 + t^2/c, c > 0.
+        """
+        return self.mean_loss()
+
     def _power(self, exponent: fmpq | int) -> arb:
         """r^exponent."""
         return BALLS.exp(arb(-exponent / self.scale))
+
+
+LARGEST_TABLE = 20_000
+"""Values of the loss that are listed."""
 
 
 def threshold(eps: fmpq, scale: fmpq, d: int) -> int:

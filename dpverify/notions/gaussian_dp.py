@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 from flint import arb
@@ -56,18 +57,19 @@ def _mu(pair: Any, source: Source) -> Ball:
 def _polygon_mu(atoms: tuple[tuple[Ball, Ball, Ball], ...]) -> arb:
     """The maximum over the corners of Phi^{-1}(power) - Phi^{-1}(level): events {L >= x} for each value x of the loss."""
     best = arb(0)
-    for corner in range(1, len(atoms)):
-        power, level = _share(atoms, corner, 1), _share(atoms, corner, 2)
+    powers, levels = (_shares([arb(atom[law]) for atom in atoms]) for law in (1, 2))
+    for power, level in zip(powers, levels, strict=True):
         best = best.max(_quantile(*power) - _quantile(*level))
         if not best.is_finite():
             return arb.pos_inf()
     return best
 
 
-def _share(atoms: tuple[tuple[Ball, Ball, Ball], ...], corner: int, law: int) -> tuple[arb, arb]:
-    """(mass of the first `corner` atoms, mass of the rest) under P (law 1) or Q (law 2)."""
-    masses = [arb(atom[law]) for atom in atoms]
-    return sum(masses[:corner], arb(0)), sum(masses[corner:], arb(0))
+def _shares(masses: list[arb]) -> list[tuple[arb, arb]]:
+    """(mass of the first k, mass of the rest) for k = 1 .. number - 1, each summed from its own side."""
+    below = list(accumulate(masses))[:-1]
+    above = list(accumulate(reversed(masses)))[:-1]
+    return list(zip(below, reversed(above), strict=True))
 
 
 def _quantile(below: arb, above: arb) -> arb:

@@ -76,10 +76,16 @@ def loss_quantile(pair: Any, tail: fmpq) -> Ball:
         return known
     if hasattr(pair, "loss_atoms"):
         return _atom_quantile(pair, tail)
-    limit = pair.loss_limit()
-    if isinstance(limit, fmpq) and exceeds(lambda: mass_from(pair, limit), tail, pair):
-        return limit
+    # Where the loss has atoms at its largest value or at 0, the crossing is exactly there.
+    for atom in (pair.loss_limit(), fmpq(0)):
+        if isinstance(atom, fmpq) and _crosses_at(pair, atom, tail):
+            return atom
     return _bisected(pair, tail)
+
+
+def _crosses_at(pair: DominatingPair, loss: fmpq, tail: fmpq) -> bool:
+    """Whether P(L > loss) <= tail < P(L >= loss)."""
+    return not exceeds(lambda: pair.loss_tail(loss), tail, pair) and exceeds(lambda: mass_from(pair, loss), tail, pair)
 
 
 def mass_from(pair: DominatingPair, eps: fmpq) -> Ball:
@@ -115,10 +121,14 @@ def _bisected(pair: DominatingPair, tail: fmpq) -> arb:
         if low < -(2**40):
             return arb.neg_inf()
     goal = fmpq(1, 2 ** int(ctx.prec))
-    while high - low > goal * max(abs(low), abs(high)):
+    while high - low > goal * max(abs(low), abs(high), _LEAST):
         middle = (low + high) / 2
         low, high = (middle, high) if over(middle) else (low, middle)
     return arb(low).union(arb(high))
+
+
+_LEAST = fmpq(1, 2**4000)
+"""What is nearer to 0 than this counts as 0."""
 
 
 def _union(reading: str) -> bool:
