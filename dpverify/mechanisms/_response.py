@@ -7,14 +7,14 @@ With p = 1 - flip and q = flip/(k - 1) the worst pair is any two values, and by 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from flint import arb, fmpq
 
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import Number
 from dpverify.enclose.refine import enclose
-from dpverify.errors import InputError
+from dpverify.errors import ImpossibleRequest, InputError
 from dpverify.mechanisms import _response_second_opinion
 from dpverify.mechanisms._discrete import certified_delta
 from dpverify.mechanisms._finite import FinitePair, rational_law
@@ -78,6 +78,17 @@ class Response(Mechanism):
         from dpverify.samplers.finite import response
 
         return response(self.exact_flip, self.values, law=f"the report of {self!r}")
+
+    @classmethod
+    def calibrate(cls, *, epsilon: Number, delta: Number = 0, sensitivity: Number = 1, **shape: Any) -> Self:
+        least: Enclosure = cls.bound(epsilon=epsilon, delta=delta, sensitivity=sensitivity, **shape)
+        blind = cls.bound(epsilon=0, sensitivity=sensitivity, **shape)  # (k - 1)/k, the report of a blind guess
+        if blind < least.upper:
+            raise ImpossibleRequest(
+                f"the least flip probability is no more than {blind.exact_lower}, that of a blind guess, but the least double that "
+                "satisfies the claim would be; use bound(), and give the probability as a fraction."
+            )
+        return super().calibrate(epsilon=epsilon, delta=delta, sensitivity=sensitivity, **shape)
 
     def _checked_sensitivity(self, value: Number) -> fmpq:
         number = super()._checked_sensitivity(value)

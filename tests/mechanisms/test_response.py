@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpverify.arithmetic.enclosure import Enclosure
-from dpverify.errors import InputError
+from dpverify.errors import ImpossibleRequest, InputError
 from dpverify.mechanisms import by_name
 
 FAMILIES = [by_name("randomized-response"), by_name("kary-randomized-response")]
@@ -107,6 +107,14 @@ def test_rational_answers_are_exact() -> None:
     assert values(flip="2/3", k=3).epsilon(0) == 0
     assert values.bound(epsilon=0, k=5) == Fraction(4, 5)
     assert bit("1/4").dominating_pairs()[0].hockey_stick(bit("1/4").exact_flip * 0) == bit("1/2").exact_flip
+
+
+def test_a_least_flip_that_no_double_reaches_is_refused() -> None:
+    bit, values = FAMILIES
+    assert bit.calibrate(epsilon=0).flip == 0.5
+    with pytest.raises(ImpossibleRequest, match=r"more than 99/100.*as a fraction"):
+        values.calibrate(epsilon=0, k=100)
+    assert values.calibrate(epsilon="1e-3", k=100).flip < 0.99
 
 
 def test_what_cannot_be_asked() -> None:
