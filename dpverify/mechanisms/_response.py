@@ -15,7 +15,6 @@ from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import Number
 from dpverify.enclose.refine import enclose
 from dpverify.errors import ImpossibleRequest, InputError
-from dpverify.mechanisms import _response_second_opinion
 from dpverify.mechanisms._discrete import certified_delta
 from dpverify.mechanisms._finite import FinitePair, rational_law
 from dpverify.mechanisms._mechanism import Engine, Mechanism, unknown_arithmetic
@@ -103,7 +102,9 @@ class Response(Mechanism):
     def _engine(cls, arithmetic: str) -> Engine:
         if arithmetic == "arb":
             return _Certified
-        if arithmetic == "mpmath":
+        if arithmetic == "mpmath":  # imported only when it is asked for
+            from dpverify.mechanisms import _response_second_opinion
+
             return _response_second_opinion
         raise unknown_arithmetic(arithmetic)
 
