@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 VERBS = {
     "list": ("dpverify.cli.listing", "the mechanisms that dpverify knows, and their parameters"),
     "bound": ("dpverify.cli.bound", "a certified epsilon, delta or noise parameter: whichever is left out"),
+    "compare": ("dpverify.cli.compare", "which mechanism adds the least noise at a given epsilon and delta"),
     "derive": ("dpverify.cli.derive", "how a mechanism's bound follows from its density, step by step"),
     "audit": ("dpverify.cli.audit", "sample a mechanism's code and try to refute its privacy claim"),
     "recheck": ("dpverify.cli.recheck", "recompute a verdict from saved evidence, without sampling"),

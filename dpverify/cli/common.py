@@ -24,7 +24,7 @@ _NEGATIVE = re.compile(r"-\.?\d.*")
 def options_of(verb: str, purpose: str, home: ModuleType, words: Sequence[str]) -> argparse.Namespace:
     """The options of one verb, read from `words`. Raises SystemExit once the help, or what is wrong, has been printed.
 
-    `home` offers `configure(parser, words)` and `EXAMPLE`, a command that can be run as it stands.
+    `home` offers `configure(parser, words)` and `EXAMPLE`, a command that can be run as it stands, and may offer `FORMATS`.
     """
     parser = _Parser(
         prog=f"dpverify {verb}",
@@ -35,7 +35,8 @@ def options_of(verb: str, purpose: str, home: ModuleType, words: Sequence[str]) 
     )
     home.configure(parser, words)
     output = parser.add_argument_group("output")
-    output.add_argument("--output-format", choices=("text", "json"), default="text", help="default: text")
+    formats = getattr(home, "FORMATS", ("text", "json"))
+    output.add_argument("--output-format", choices=formats, default="text", help="default: text")
     output.add_argument("--output", metavar="FILE", help="write the result to FILE instead of standard output")
     # argparse takes -1e-6 and -1/2 for options. A leading blank makes them values; every reader of a number ignores it.
     return parser.parse_args([" " + word if _NEGATIVE.fullmatch(word) else word for word in words])

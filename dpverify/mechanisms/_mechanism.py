@@ -7,7 +7,7 @@ input is checked here. How a family answers them is its engine's business: `_eng
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from flint import fmpq
@@ -18,6 +18,8 @@ from dpverify.errors import ImpossibleRequest, InputError, shown
 from dpverify.mechanisms._parameters import Parameter, as_given, checked_delta, checked_epsilon, checked_sensitivity
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from dpverify.arithmetic.enclosure import Enclosure
     from dpverify.notions.pair import DominatingPair
     from dpverify.samplers.sampler import Sampler
@@ -122,6 +124,22 @@ class Mechanism:
         if not shape:
             return ({},)
         return tuple({parameter.name: parameter.typical[end] for parameter in shape} for end in (0, 1))
+
+    compared_shapes: ClassVar[tuple[dict[str, Any], ...] | None] = None
+    """The shapes at which `compare` looks at the family; () leaves it out. None: the one shape of a family that needs none."""
+
+    @classmethod
+    def contenders(
+        cls, *, epsilon: Number, delta: Number, sensitivity: Number
+    ) -> Iterator[tuple[str, Callable[[], Mechanism]]]:
+        """What this family enters into a comparison at (epsilon, delta): (shape in words, how to make the member)."""
+        shapes = cls.compared_shapes
+        if shapes is None:
+            open_ones = [one for one in cls.parameters if not one.is_scale and one.default is None]
+            shapes = () if open_ones else ({},)
+        for shape in shapes:
+            words = ", ".join(f"{name} = {value}" for name, value in shape.items())
+            yield words, partial(cls.calibrate, epsilon=epsilon, delta=delta, sensitivity=sensitivity, **shape)
 
     @property
     def sensitivity(self) -> Any:

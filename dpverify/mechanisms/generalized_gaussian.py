@@ -28,6 +28,7 @@ class GeneralizedGaussian(_power_law.PowerLawNoise):
     scale = scale_parameter("b")
     p = _power_law.exponent_parameter()
     weight_text = ""
+    compared_shapes = ()  # the same noise as `Subbotin`, which enters
 
     @staticmethod
     def weight(p: fmpq) -> fmpq:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -261,6 +262,11 @@ class Staircase(UnimodalNoise):
         eps = checked_epsilon(epsilon)
         gamma = cls.optimal_gamma(step=eps, cost=cost).upper
         return cls(to_exact(sensitivity, "sensitivity"), eps, gamma, sensitivity=sensitivity)
+
+    @classmethod
+    def contenders(cls, *, epsilon: Number, delta: Number, sensitivity: Number) -> Iterator[tuple[str, Callable[[], Self]]]:
+        """The published mechanism, which makes no use of delta."""
+        yield "step = epsilon, best gamma", partial(cls.optimal, epsilon=epsilon, sensitivity=sensitivity)
 
 
 def _ceiling(x: fmpq) -> fmpq:

@@ -42,6 +42,7 @@ class StudentT(UnimodalNoise):
         "(nu + 1)*asinh(sensitivity/(2*sqrt(nu)*scale)) if delta = 0",
         "scale": "the least scale with delta(epsilon) <= delta; sensitivity/(2*sqrt(nu)*sinh(epsilon/(nu + 1))) if delta = 0",
     }
+    compared_shapes = ({"nu": "3"}, {"nu": "10"})
     no_derivation = "the event on which its loss exceeds epsilon is an interval, and the engine derives half lines"
 
     @property

@@ -29,6 +29,7 @@ class Subbotin(_power_law.PowerLawNoise):
     scale = scale_parameter("s")
     p = _power_law.exponent_parameter()
     weight_text = "1/p*"
+    compared_shapes = ({"p": "3/2"}, {"p": "2"}, {"p": "4"})
 
     @staticmethod
     def weight(p: fmpq) -> fmpq:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import ClassVar, Self
 
 from flint import arb, fmpq
@@ -171,6 +173,12 @@ class TruncatedLaplace(BoundedSupportNoise):
         cutoff = cls.cutoff_for(epsilon=epsilon, delta=delta).upper
         scale = checked_sensitivity(sensitivity) / checked_epsilon(epsilon)
         return cls(scale, cutoff, sensitivity=sensitivity)
+
+    @classmethod
+    def contenders(cls, *, epsilon: Number, delta: Number, sensitivity: Number) -> Iterator[tuple[str, Callable[[], Self]]]:
+        """The published mechanism."""
+        published = partial(cls.published, epsilon=epsilon, delta=delta, sensitivity=sensitivity)
+        yield "scale = sensitivity/epsilon, least cutoff", published
 
 
 def _exceeds(value: object, delta: fmpq) -> bool:
