@@ -20,32 +20,52 @@ if TYPE_CHECKING:
     from dpverify.errors import InputError as InputError
     from dpverify.errors import MechanismError as MechanismError
     from dpverify.errors import MissingDependency as MissingDependency
+    from dpverify.errors import NotCovered as NotCovered
     from dpverify.errors import PrecisionError as PrecisionError
     from dpverify.errors import UndecidedComparison as UndecidedComparison
     from dpverify.errors import UndecidedError as UndecidedError
+    from dpverify.guarantees import ZCDP as ZCDP
+    from dpverify.guarantees import ApproxDP as ApproxDP
+    from dpverify.guarantees import ConcentratedDP as ConcentratedDP
+    from dpverify.guarantees import GaussianDP as GaussianDP
+    from dpverify.guarantees import ProbabilisticDP as ProbabilisticDP
+    from dpverify.guarantees import PureDP as PureDP
+    from dpverify.guarantees import RandomDP as RandomDP
+    from dpverify.guarantees import RenyiDP as RenyiDP
     from dpverify.guarantees import Verdict as Verdict
 
     # Types for the best known mechanisms. The others need no line here: they are found by name, and typed as Any.
     from dpverify.mechanisms.gaussian import Gaussian as Gaussian
     from dpverify.mechanisms.laplace import Laplace as Laplace
     from dpverify.mechanisms.logistic import Logistic as Logistic
+    from dpverify.notions.conversion import convert as convert
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "ApproxDP": "dpverify.guarantees",
     "AuditResult": "dpverify.audit.api",
+    "ConcentratedDP": "dpverify.guarantees",
     "DerivationError": "dpverify.errors",
     "DpverifyError": "dpverify.errors",
     "Enclosure": "dpverify.arithmetic.enclosure",
+    "GaussianDP": "dpverify.guarantees",
     "ImpossibleRequest": "dpverify.errors",
     "InputError": "dpverify.errors",
     "MechanismError": "dpverify.errors",
     "MissingDependency": "dpverify.errors",
+    "NotCovered": "dpverify.errors",
     "PrecisionError": "dpverify.errors",
+    "ProbabilisticDP": "dpverify.guarantees",
+    "PureDP": "dpverify.guarantees",
+    "RandomDP": "dpverify.guarantees",
+    "RenyiDP": "dpverify.guarantees",
     "UndecidedComparison": "dpverify.errors",
     "UndecidedError": "dpverify.errors",
     "Verdict": "dpverify.guarantees",
+    "ZCDP": "dpverify.guarantees",
     "audit": "dpverify.audit.api",
+    "convert": "dpverify.notions.conversion",
     "recheck": "dpverify.audit.evidence",
 }
 

@@ -187,3 +187,21 @@ def test_more_digits_than_python_writes() -> None:
     third = exactly(Fraction(1, 3))
     assert third.decimal(6000) == "0." + "3" * 6000
     assert third.bounds(6000) == ("0." + "3" * 6000, "0." + "3" * 5999 + "4")
+
+
+class TestInfinity:
+    def test_it_reads_as_infinity_everywhere(self) -> None:
+        found = Enclosure.infinity(digits=15)
+        assert found.is_infinite
+        assert (found.lower, found.upper, found.bounds(), found.decimal()) == (math.inf, math.inf, ("inf", "inf"), "inf")
+        assert found > 10**300
+        assert not found.contains(5)
+        assert found.decides_upper
+
+    def test_it_has_no_fraction(self) -> None:
+        with pytest.raises(InputError, match="is_infinite"):
+            _ = Enclosure.infinity(digits=15).exact_upper
+
+    def test_a_finite_value_is_not_infinite(self) -> None:
+        assert not Enclosure(arb(3), digits=15).is_infinite
+        assert not Enclosure(fmpq(3), digits=15).is_infinite
