@@ -44,6 +44,17 @@ def test_gaussian_epsilon(benchmark: Any) -> None:
     assert benchmark(lambda: noise.epsilon(1e-6)).upper > 4
 
 
+def test_bounded_gaussian_calibration(benchmark: Any) -> None:
+    asked = {"epsilon": EPSILON, "sensitivity": 0.25, "upper": 1}
+    assert benchmark(lambda: dv.BoundedGaussian.calibrate(**asked)).epsilon(0).upper <= EPSILON
+
+
+def test_bounded_gaussian_on_a_ball(benchmark: Any) -> None:
+    """Two coordinates, lambda_2 in [0, 10] and a degree in [1, 9], neighbours at a Euclidean distance of sqrt(20)."""
+    asked = {"epsilon": EPSILON, "sensitivity": "sqrt(20)", "lower": (0, 1), "upper": (10, 9), "adjacency": "l2"}
+    assert benchmark(lambda: dv.BoundedGaussian.calibrate(**asked)).epsilon(0).upper <= EPSILON
+
+
 @pytest.mark.parametrize("family", ["Laplace", "Logistic"])
 def test_closed_form_bound(benchmark: Any, family: str) -> None:
     chosen = getattr(dv, family)

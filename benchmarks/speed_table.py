@@ -73,6 +73,20 @@ def table(times: dict[str, float]) -> str:
         row(
             "Laplace bound, pure DP", times["closed_form_bound_of_pure_dp"], "Gaussian, least safe double", calibration, "1/10"
         ),
+        row(
+            "bounded Gaussian, one dimension",
+            times["bounded_gaussian_calibration"],
+            "Gaussian, least safe double",
+            calibration,
+            "4",
+        ),
+        row(
+            "bounded Gaussian, two dimensions, l2 ball",
+            times["bounded_gaussian_on_a_ball"],
+            "Gaussian, least safe double",
+            calibration,
+            "20",
+        ),
         row("Laplace bound, closed form", laplace, "Gaussian, least safe double", calibration, "none"),
         row("logistic bound, closed form", logistic, "Gaussian, least safe double", calibration, "none"),
         row(

@@ -19,7 +19,7 @@ contributes nothing as long as phi' >= 0 there.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -29,6 +29,10 @@ from dpverify.arithmetic.precision import working_precision
 
 _STEPS = 80
 _SEARCH_PRECISION = 96
+_EDGE = fmpq((1 << 16) - 1, 1 << 16)
+_NEAREST = 4096
+_FINE = 3e-15
+"""Relative accuracy of the search in floating point: the certified bounds are off by its square."""
 _REFINEMENTS = 12
 
 
@@ -95,7 +99,48 @@ def _improved(parts: Sequence[Concave], radius_squared: fmpq, start: Allotment) 
         if not better.gap < best.gap:
             break
         best = better
+    return best if best.suffices() or not best.gap.is_finite() else _edged(parts, radius_squared, best)
+
+
+def _edged(parts: Sequence[Concave], radius_squared: fmpq, best: _Bounds) -> _Bounds:
+    """Where the maximum lies so close to a cap that the slope changes within the rounding of the place (as t^{p-1} does
+    next to t = 0 for p close to 1), its distance from the cap is searched instead, and Newton's method finds the rest."""
+    edge = {k for k, c in enumerate(best.at.point) if c > parts[k].cap * _EDGE}
+    for _ in range(_REFINEMENTS if edge else 0):
+        places = [_next_to_cap(parts[k], best.at.multiplier) if k in edge else c for k, c in enumerate(best.at.point)]
+        moved = _bounds(parts, radius_squared, Allotment(point=tuple(places), multiplier=best.at.multiplier))
+        if not moved.gap.is_finite():
+            break
+        better = _bounds(parts, radius_squared, _refined(parts, radius_squared, moved, edge))
+        better = better if better.gap < moved.gap else moved
+        if not better.gap < best.gap:
+            break
+        best = better
+        if best.suffices():
+            break
     return best
+
+
+def _next_to_cap(part: Concave, multiplier: fmpq) -> fmpq:
+    """The cap less about the largest distance at which the slope is still steeper than the multiplier asks."""
+
+    def is_steep(distance: fmpq) -> bool:
+        c = part.cap - distance
+        return bool(part.slope(c) - 2 * multiplier * c >= 0)
+
+    if is_steep(fmpq(0)):
+        return part.cap
+    low, high = 1, 2  # powers of two: the distance lies between cap 2^-high and cap 2^-low
+    while high < _NEAREST and is_steep(part.cap / (1 << high)):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if is_steep(part.cap / (1 << middle)) else (low, middle)
+    far, near = part.cap / (1 << low), part.cap / (1 << high)
+    for _ in range(int(ctx.prec)):
+        middle_distance = (far + near) / 2
+        far, near = (middle_distance, near) if is_steep(middle_distance) else (far, middle_distance)
+    return part.cap - far
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,29 +219,31 @@ def _excess(slope: arb, c: Place, room: arb, modulus: arb) -> arb:
 # The search: Newton's method on the conditions g_k'(c_k) = 2 mu c_k, sum c_k^2 = radius^2. Nothing below is certified.
 
 
-def _refined(parts: Sequence[Concave], radius_squared: fmpq, found: _Bounds) -> Allotment:
-    """One step of Newton's method in all unknowns together, at the working precision."""
+def _refined(parts: Sequence[Concave], radius_squared: fmpq, found: _Bounds, held: Collection[int] = ()) -> Allotment:
+    """One step of Newton's method in all unknowns together but those `held`, at the working precision."""
     mu = found.at.multiplier
     moves: list[tuple[arb, arb]] = []  # c moves by first + second * (change of mu)
-    for part, place, c, slope in zip(parts, found.at.point, found.point, found.slopes, strict=True):
+    for k, (part, place, c, slope) in enumerate(zip(parts, found.at.point, found.point, found.slopes, strict=True)):
         rest, bend = slope - 2 * mu * c, part.bend(c) - 2 * mu
-        pinned = place == part.cap and rest >= 0
+        pinned = k in held or (place == part.cap and rest >= 0)
         moves.append((arb(0), arb(0)) if pinned else (-rest / bend, 2 * c / bend))
     change = arb(0)
     if mu > 0:
         excess = arb(radius_squared) - sum((c * (c + 2 * a) for c, (a, _) in zip(found.point, moves, strict=True)), arb(0))
         change = excess / sum((2 * c * b for c, (_, b) in zip(found.point, moves, strict=True)), arb(0))
-    following = [c + a + b * change for c, (a, b) in zip(found.point, moves, strict=True)]
-    if not all(x.is_finite() for x in following) or not change.is_finite():
-        return found.at
-    placed = (min(max(x.mid().fmpq(), fmpq(0)), part.cap) for x, part in zip(following, parts, strict=True))
+    placed = []
+    for place, c, (first, second), part in zip(found.at.point, found.point, moves, parts, strict=True):
+        move = first + second * change
+        if not move.is_finite():
+            return found.at
+        # What is pinned stays exactly where it is.
+        placed.append(place if move == 0 else min(max((c + move).mid().fmpq(), fmpq(0)), part.cap))
     return Allotment(point=tuple(placed), multiplier=max(mu + change.mid().fmpq(), mu / 2))
 
 
 def _searched(parts: Sequence[Concave], radius_squared: fmpq) -> Allotment:
     """Both unknowns from nothing, in floating point."""
-    caps = [float(arb(part.cap)) for part in parts]
-    functions = [(_plain(part.slope), _plain(part.bend), cap) for part, cap in zip(parts, caps, strict=True)]
+    functions = [plainly(part) for part in parts]
     with working_precision(min(int(ctx.prec), _SEARCH_PRECISION)):
         point, multiplier = share(functions, float(arb(radius_squared)))
     return allotment(point, multiplier, [part.cap for part in parts])
@@ -210,12 +257,13 @@ def allotment(point: Sequence[float], multiplier: float, caps: Sequence[fmpq]) -
     return Allotment(point=tuple(places), multiplier=fmpq(*multiplier.as_integer_ratio()))
 
 
-def _plain(function: Callable[[arb], arb]) -> Callable[[float], float]:
-    return lambda c: float(function(arb(c)).mid())
-
-
-Plain = tuple[Callable[[float], float], Callable[[float], float], float]
+Plain: TypeAlias = tuple[Callable[[float], float], Callable[[float], float], float]
 """slope, bend and cap of one part, in floating point."""
+
+
+def plainly(part: Concave) -> Plain:
+    """A part in floating point, for `share`."""
+    return lambda c: float(part.slope(arb(c)).mid()), lambda c: float(part.bend(arb(c)).mid()), float(arb(part.cap))
 
 
 def share(parts: Sequence[Plain], radius_squared: float) -> tuple[list[float], float]:
@@ -235,14 +283,14 @@ def share(parts: Sequence[Plain], radius_squared: float) -> tuple[list[float], f
         point = [_settled(slope, bend, cap, mu, c) for (slope, bend, cap), c in zip(parts, point, strict=True)]
         held = sum(c * c for c, cap in zip(point, caps, strict=True) if c >= cap)
         free = sum(c * c for c, cap in zip(point, caps, strict=True) if c < cap)
-        if abs(held + free - radius_squared) <= 1e-15 * radius_squared:
+        if abs(held + free - radius_squared) <= _FINE * radius_squared:
             break
         low, high = (mu, high) if held + free > radius_squared else (low, mu)
-        if high <= low * (1 + 1e-15) or mu < 1e-300:
+        if high <= low * (1 + _FINE) or mu < 1e-300:
             break
         pull = sum(4 * c * c / (2 * mu - bend(c)) for (_, bend, cap), c in zip(parts, point, strict=True) if c < cap)
         step = 0.0
-        if free > 0 and pull > 0 and radius_squared > held:
+        if free > 0 and pull * mu > 0 and radius_squared > held:
             # log(sum of free squares) falls almost linearly with log mu.
             step = mu * math.exp(min(max(math.log(free / (radius_squared - held)) * free / (pull * mu), -30.0), 30.0))
         mu = step if low < step < high else math.sqrt(low * high) if 0 < low < high < math.inf else 16 * mu if low else mu / 16
@@ -259,14 +307,15 @@ def _settled(slope: Callable[[float], float], bend: Callable[[float], float], ca
         rest = here - 2 * mu * c
         low, high = (c, high) if rest > 0 else (low, c)
         step = math.nan
-        if here > 0 and mu > 0:
+        stiffness = 2 * mu - bend(c)
+        if here > 0 and 2 * mu * c > 0:
             # log slope is almost linear in log c.
             step = c * math.exp(min(max(math.log(here / (2 * mu * c)) / (1 - bend(c) * c / here), -30.0), 30.0))
-        elif rest:
-            step = c - rest / (bend(c) - 2 * mu)
+        elif stiffness > 0:
+            step = c + rest / stiffness
         if not low < step < high:
             step = (low + high) / 2 if high < 4 * low else math.sqrt(low * high) if low > 0 else high * 1e-3
-        if abs(step - c) <= 1e-16 * c or high - low <= 2e-16 * high:
+        if abs(step - c) <= _FINE * c or high - low <= _FINE * high:
             return step
         c = step
     return c

@@ -21,7 +21,7 @@ from dpverify.errors import PrecisionError
 
 LARGEST_EFFORT = 20_000
 """Boxes examined before giving up."""
-_STEPS = 80
+_STEPS = 60
 """Steps uphill within one box; they only choose the point at which the concave bound is taken."""
 
 Point: TypeAlias = tuple[fmpq, ...]
@@ -150,13 +150,15 @@ class _Search:
         return (first, second) if slopes[axis].mid() > 0 else (second, first)
 
     def concave_bound(self, box: Box, start: Point, modulus: arb) -> arb:
-        """The third bound of the module docstring, at the end of a walk uphill from `start`."""
+        """The third bound of the module docstring, at a point that a search uphill finds."""
+        if len(start) == 1:
+            return self.bound_at_root(box, modulus)
         point, before = start, None
         gap = arb.pos_inf()
         for _ in range(_STEPS):
             slopes = self.function.gradient(Box(point, point))
             gap = sum((_rise(s, point[i], box, i, modulus) for i, s in enumerate(slopes)), arb(0))
-            if gap <= abs(self.best.lower()) * self.goal / 2:
+            if self.is_small(gap):
                 break
             following = _uphill(box, point, slopes, before, modulus)
             if following == point:
@@ -164,6 +166,39 @@ class _Search:
             before = (point, slopes)
             point = following
         return arb((self.see(point) + gap).upper())
+
+    def bound_at_root(self, box: Box, modulus: arb) -> arb:
+        """In one dimension: at the root of the slope, which falls along the box, or at the end where it keeps its sign."""
+        low, high = box.low[0], box.high[0]
+        falling, rising = (self.slope(end) for end in (high, low))
+        point, slope = high, falling
+        if rising <= 0:
+            point, slope = low, rising
+        elif falling < 0:
+            stayed = ""
+            for turn in range(_STEPS):
+                # The secant; every fourth time the middle, by logarithms where the ends differ by orders of magnitude.
+                target = high - (falling * (high - low) / (falling - rising)).mid().fmpq()
+                point = target if turn % 4 < 3 and low < target < high else _between(low, high, turn)
+                slope = self.slope(point)
+                if not slope.is_finite() or not (slope > 0 or slope < 0):
+                    break
+                if self.is_small(_rise(slope, point, box, 0, modulus)):
+                    break
+                # An end that stays twice counts half (Illinois), so that both close in.
+                if slope > 0:
+                    low, rising, falling = point, slope, falling / 2 if stayed == "high" else falling
+                    stayed = "high"
+                else:
+                    high, falling, rising = point, slope, rising / 2 if stayed == "low" else rising
+                    stayed = "low"
+        return arb((self.see((point,)) + _rise(slope, point, box, 0, modulus)).upper())
+
+    def slope(self, place: fmpq) -> arb:
+        return self.function.gradient(Box((place,), (place,)))[0]
+
+    def is_small(self, gap: arb) -> bool:
+        return bool(gap <= abs(self.best.lower()) * self.goal / 2)
 
 
 def _dominant_side(box: Box, slopes: tuple[arb, ...]) -> Box:
@@ -184,8 +219,7 @@ def _rise(slope: arb, here: fmpq, box: Box, axis: int, modulus: arb) -> arb:
 def _uphill(
     box: Box, point: Point, slopes: tuple[arb, ...], before: tuple[Point, tuple[arb, ...]] | None, modulus: arb
 ) -> Point:
-    """The next point: along the gradient, by the step that the last change of the gradient suggests (a secant in one
-    dimension), kept within the box."""
+    """The next point: along the gradient, by the step that the last change of the gradient suggests, kept within the box."""
     step = 1 / modulus
     if before is not None:
         moved = [arb(a - b) for a, b in zip(point, before[0], strict=True)]
@@ -196,6 +230,14 @@ def _uphill(
             step = length / curvature
     target = [a + (step * s).mid().fmpq() if (step * s).is_finite() else a for a, s in zip(point, slopes, strict=True)]
     return tuple(min(max(x, a), b) for x, a, b in zip(target, box.low, box.high, strict=True))
+
+
+def _between(low: fmpq, high: fmpq, turn: int) -> fmpq:
+    """The middle of two numbers; every other time, where they differ by orders of magnitude, that of their logarithms."""
+    if turn % 2 and low >= 0 and high > 16 * low:
+        bits = int((high / max(low, high / (1 << 64))).floor()).bit_length()
+        return high / (1 << max(bits // 2, 1))
+    return (low + high) / 2
 
 
 def _effect(slope: arb, width: fmpq) -> float:

@@ -192,6 +192,8 @@ class BoundedOutput(Mechanism):
         eps = checked_epsilon(epsilon)
         member = cls(**{cls.scale_name: 1, **shape, "condition": condition}, sensitivity=sensitivity)
         member._refuse_impossible_bound(eps, fmpq(0))
+        if condition == EXACT:
+            return Enclosure(fmpq(1), digits=check_digits(digits))
         exact = member._required(EXACT, member.reach)
         return _bounded_engine.looseness(exact, member.requirement(), eps, check_digits(digits))
 
@@ -208,7 +210,8 @@ class BoundedOutput(Mechanism):
         left out, at the lower end of the domain."""
 
         def around_mean(kernel: PowerKernel, below: fmpq, above: fmpq) -> arb:
-            return self.squared_error(kernel, below, above) - self.offset(kernel, below, above) ** 2
+            offset = self.offset(kernel, below, above)
+            return self.squared_error(kernel, below, above) - offset * offset
 
         place = self.domain.low if at is None else at
         return self._moment(place, coordinate, digits, around_mean, f"the variance of {self!r}")

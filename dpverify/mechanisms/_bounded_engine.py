@@ -12,6 +12,7 @@ from dpverify.enclose.decide import is_above
 from dpverify.enclose.refine import enclose
 from dpverify.enclose.root import positive_root
 from dpverify.errors import NotCovered
+from dpverify.mechanisms._requirements import Proportional
 
 if TYPE_CHECKING:
     from dpverify.mechanisms._bounded import BoundedOutput
@@ -63,8 +64,10 @@ def scale(mechanism: BoundedOutput, eps: fmpq, exact_delta: fmpq, sensitivity: R
 
 def looseness(first: Requirement, second: Requirement, eps: fmpq, digits: int) -> Enclosure:
     """theta of the first over theta of the second, both at the same epsilon."""
-    if first.factor is not None and second.factor is not None and first.unit == second.unit:
-        return Enclosure(second.factor / first.factor, digits=digits)
+    if isinstance(first, Proportional) and isinstance(second, Proportional):
+        ratio = second.over(first)
+        if ratio is not None:
+            return Enclosure(ratio, digits=digits)
     return enclose(
         lambda bits: _theta(first, eps, bits) / _theta(second, eps, bits), digits, what=lambda: f"a ratio at epsilon = {eps}"
     )

@@ -197,12 +197,12 @@ def powers(p: fmpq, terms: Sequence[tuple[fmpq, fmpq]]) -> Proportional:
     found = [(coefficient, exact_power(base / unit, p)) for coefficient, base in terms]
     exact = [coefficient * power for coefficient, power in found if power is not None]
     if len(exact) == len(terms):
-        return Proportional(factor=sum(exact, _ZERO), unit=unit, p=p, multiple=None)
+        return Proportional(factor=sum(exact, _ZERO), unit=unit, p=p, multiple=None, terms=tuple(terms))
 
     def multiple(m: Arithmetic) -> Value:
         return sum((m.exact(coefficient) * m.power(m.exact(base), m.exact(p)) for coefficient, base in terms), m.rational(0))
 
-    return Proportional(factor=None, unit=_ONE, p=p, multiple=multiple)
+    return Proportional(factor=None, unit=_ONE, p=p, multiple=multiple, terms=tuple(terms))
 
 
 def _truncated_at(p: fmpq, lengths: Sequence[fmpq], shifts: Sequence[fmpq]) -> Requirement:

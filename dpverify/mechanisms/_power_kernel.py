@@ -29,27 +29,30 @@ class PowerKernel:
         self.p = p
         self.theta = theta
         self._inverse = m.exact(1 / p)
-        # Arb knows erf much better than the function that it is a case of.
-        self._gaussian = m.sqrt(theta) if p == 2 and m.name == "arb" else None
+        # Where there is erf, it is known much better than the function that it is a case of.
+        self._gaussian = m.sqrt(theta) if p == 2 and m.name in ("arb", "mpmath") else None
         self._rate: Value | None = None
 
     def power(self, x: Place, exponent: fmpq | None = None) -> Value:
         """x^p, or x^exponent."""
         chosen = self.p if exponent is None else exponent
         base = self.m.exact(x) if isinstance(x, fmpq) else x
-        if chosen.q == 1:
-            return base ** int(chosen.p)
+        if chosen.q == 1 and (self.m.name != "arb" or base > 0 or chosen <= 1):
+            return base ** int(chosen.p)  # of a ball that holds 0, flint gives no power but the first
         return self.m.power(base, self.m.exact(chosen))
 
     def mass(self, x: Place) -> Value:
         """M(x) = P(1/p, theta x^p)."""
-        if self._gaussian is not None:
-            return (self._gaussian * x).erf()
         if isinstance(x, fmpq) and x == 0:
             return self.m.rational(0)
+        if self._gaussian is not None:
+            return self._erf(self._gaussian * (self.m.exact(x) if isinstance(x, fmpq) else x))
         if self.p == 1:
             return -self.m.expm1(-self.theta * self.power(x))
         return self.m.gamma_lower(self._inverse, self.theta * self.power(x))
+
+    def _erf(self, x: Value) -> Value:
+        return x.erf() if self.m.name == "arb" else self.m.context.erf(x)  # type: ignore[attr-defined]
 
     def tail(self, x: Place) -> Value:
         """1 - M(x) = Q(1/p, theta x^p): twice the probability that the unbounded noise exceeds x."""

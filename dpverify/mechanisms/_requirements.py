@@ -17,10 +17,11 @@ from flint import arb, ctx, fmpq
 
 from dpverify.arithmetic.balls import BALLS
 from dpverify.arithmetic.interface import Arithmetic, Value
-from dpverify.enclose.ball_maximum import Allotment, allotment, ball_maximum, share
+from dpverify.arithmetic.precision import working_precision
+from dpverify.enclose.ball_maximum import Allotment, allotment, ball_maximum, plainly, share
 from dpverify.enclose.box_maximum import Box, Point, box_maximum
 from dpverify.mechanisms import _gaussian_start
-from dpverify.mechanisms._gains import TruncatedGain, normaliser_pull
+from dpverify.mechanisms._gains import FlatGain, TruncatedGain, normaliser_pull
 from dpverify.mechanisms._power_kernel import PowerKernel
 from dpverify.mechanisms._window import Window
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from dpverify.arithmetic.multiprecision import MultiprecisionArithmetic
 
 _UNIT = Box((fmpq(0),), (fmpq(1),))
+_COARSE_DIGITS, _COARSE_BITS = 20, 64
+_STEPS = 30
 _SPARED = 24
 """Bits by which a searched maximum may be less accurate than the working precision."""
 
@@ -69,6 +72,8 @@ class Proportional:
     unit: fmpq
     p: fmpq
     multiple: Callable[[Arithmetic], Value] | None
+    terms: tuple[tuple[fmpq, fmpq], ...] | None = None
+    """(coefficient, base): the factor is known to be the sum of coefficient * base^p."""
     proportional: bool = True
 
     def value(self, theta: arb) -> arb:
@@ -82,6 +87,16 @@ class Proportional:
 
     def opinion(self, m: MultiprecisionArithmetic, theta: mpf) -> mpf:
         return theta * self._multiple(m)
+
+    def over(self, other: Proportional) -> fmpq | None:
+        """This factor over the other one, where they are seen to be commensurable."""
+        if self.factor is not None and other.factor is not None and self.unit == other.unit:
+            return self.factor / other.factor
+        if self.terms is None or other.terms is None or len(self.terms) != len(other.terms):
+            return None
+        pairs = zip(self.terms, other.terms, strict=True)
+        found = {a / b if x == y else None for (a, x), (b, y) in pairs}
+        return found.pop() if len(found) == 1 else None
 
     def _multiple(self, m: Arithmetic) -> Value:
         if self.multiple is not None:
@@ -204,35 +219,31 @@ class OverBall:
         return self._allotment.point
 
     def opinion(self, m: MultiprecisionArithmetic, theta: mpf) -> mpf:
-        """Newton's method of mpmath on the conditions of Lagrange, from the shares found in double precision."""
+        """Newton's method on the conditions of Lagrange, from the shares found in double precision."""
+        with working_precision(_COARSE_BITS):  # a starting point: nothing rests on it
+            plain = [plainly(part) for part in self._parts(BALLS, arb(float(theta)))]
+            point, multiplier = share(plain, float(arb(self._radius_squared)))
         parts = self._parts(m, theta)
-        limit = m.exact(self._radius_squared)
-        plain = [
-            (
-                lambda c, part=part: float(part.slope(m.context.mpf(c))),
-                lambda c, part=part: float(part.bend(m.context.mpf(c))),
-                float(arb(part.cap)),
-            )
-            for part in parts
+        shifts = [
+            m.exact(part.cap) if c >= cap else m.context.mpf(c)
+            for part, c, (_, _, cap) in zip(parts, point, plain, strict=True)
         ]
-        point, multiplier = share(plain, float(limit))
-        pinned = [c >= cap for c, (_, _, cap) in zip(point, plain, strict=True)]
-        free = [k for k, held in enumerate(pinned) if not held]
-        shifts = [m.exact(part.cap) for part in parts]
-
-        def conditions(*unknowns: mpf) -> list[mpf]:
-            mu = unknowns[-1] if multiplier else m.rational(0)
-            rows = [parts[k].slope(c) - 2 * mu * c for k, c in zip(free, unknowns, strict=False)]
-            if multiplier:
-                held = sum((shifts[k] ** 2 for k in range(len(parts)) if pinned[k]), m.rational(0))
-                rows.append(sum((c * c for c in unknowns[:-1]), held) - limit)
-            return rows
-
-        if free:
-            begin = [point[k] for k in free] + ([multiplier] if multiplier else [])
-            found = m.context.findroot(conditions, begin, verify=False)
-            for k, c in zip(free, found, strict=False):
-                shifts[k] = c
+        free = [k for k, c in enumerate(point) if c < plain[k][2]]
+        mu = m.context.mpf(multiplier)
+        held = sum((c * c for k, c in enumerate(shifts) if k not in free), m.rational(0))
+        digits = 10
+        while free and digits < m.context.dps:
+            moves = [(parts[k].slope(shifts[k]) - 2 * mu * shifts[k], 2 * mu - parts[k].bend(shifts[k])) for k in free]
+            change = m.rational(0)
+            if mu > 0:
+                excess = held - m.exact(self._radius_squared)
+                for k, (rest, stiffness) in zip(free, moves, strict=True):
+                    excess += shifts[k] * (shifts[k] + 2 * rest / stiffness)
+                change = excess / sum(4 * shifts[k] ** 2 / move[1] for k, move in zip(free, moves, strict=True))
+            for k, (rest, stiffness) in zip(free, moves, strict=True):
+                shifts[k] += (rest - 2 * shifts[k] * change) / stiffness
+            mu += change
+            digits = 2 * digits - 2
         total = sum((part.value(c) for part, c in zip(parts, shifts, strict=True)), m.rational(0))
         return total + theta * self._extra(m) if self._extra else total
 
@@ -253,6 +264,7 @@ class OverWindows:
         self._lengths = tuple(lengths)
         self._shifts = tuple(shifts)
         self._points: dict[tuple[fmpq, fmpq], Point] = {}
+        self._places: dict[tuple[fmpq, fmpq], float] = {}
 
     def value(self, theta: arb) -> arb:
         kernel = PowerKernel(BALLS, self._p, theta)
@@ -275,13 +287,23 @@ class OverWindows:
         return total
 
     def start(self, epsilon: float) -> float:
-        return epsilon / _roughly(TruncatedGain, self._p, self._lengths, self._shifts, epsilon)
+        """From the larger of both ends: the maximum is not much larger."""
+        ratios = (_roughly(gain, self._p, self._lengths, self._shifts, epsilon) for gain in (TruncatedGain, FlatGain))
+        return epsilon / max(ratios)
 
     def opinion(self, m: MultiprecisionArithmetic, theta: mpf) -> mpf:
         kernel = PowerKernel(m, self._p, theta)
         total = m.rational(0)
         for length, shift in zip(self._lengths, self._shifts, strict=True):
-            total += _second_look(kernel, length, shift)
+            if shift == length:
+                total += theta * kernel.power(length)
+                continue
+            place = self._places.get((length, shift))
+            if place is None:
+                coarse = type(m)(_COARSE_DIGITS)
+                place = _looked_for(_SecondLook(PowerKernel(coarse, self._p, coarse.context.mpf(theta)), length, shift))
+            found, self._places[length, shift] = _settled_on(_SecondLook(kernel, length, shift), place)
+            total += found
         return total
 
     def _largest(self, kernel: PowerKernel, length: fmpq, shift: fmpq) -> arb:
@@ -301,38 +323,59 @@ class OverWindows:
         return self._points[length, shift][0] * (length - shift)
 
 
-def _second_look(kernel: PowerKernel, length: fmpq, shift: fmpq) -> mpf:
-    """max_s [h(s + c) - h(s)] on mpmath: the best of many s, then golden-section steps around it."""
-    m = kernel.m
-    room, c, whole = m.exact(length - shift), m.exact(shift), m.exact(length)
+class _SecondLook:
+    """F(s) = h(s + c) - h(s) and its slope on mpmath, as functions of s/(l - c)."""
 
-    def gain(s: mpf) -> mpf:
-        above = kernel.mass(s + c) + kernel.mass(whole - s - c)
-        below = kernel.mass(s) + kernel.mass(whole - s)
-        return kernel.theta * (kernel.power(s + c) - kernel.power(s)) + m.log(above / below)
+    def __init__(self, kernel: PowerKernel, length: fmpq, shift: fmpq) -> None:
+        m = kernel.m
+        self.kernel, self.m = kernel, m
+        self.room, self.shift, self.whole = m.exact(length - shift), m.exact(shift), m.exact(length)
 
-    places = [room * m.rational(k, 32) for k in range(33)]
-    places += [room * m.rational(1, 2**k) for k in range(6, 60, 3)]
-    places += [room * (1 - m.rational(1, 2**k)) for k in range(6, 60, 3)]
-    places.sort()
-    values = [gain(s) for s in places]
-    best = max(range(len(places)), key=values.__getitem__)
-    low, high = places[max(best - 1, 0)], places[min(best + 1, len(places) - 1)]
-    ratio = (m.sqrt(m.rational(5)) - 1) / 2
-    inner = [high - ratio * (high - low), low + ratio * (high - low)]
-    seen = [gain(s) for s in inner]
-    largest = max(*values, *seen)
-    for _ in range(2 * m.context.dps):  # type: ignore[attr-defined]  # a maximum is flat: half the digits of its place suffice
-        if seen[0] >= seen[1]:
-            high = inner[1]
-            inner = [high - ratio * (high - low), inner[0]]
-            seen = [gain(inner[0]), seen[0]]
-        else:
-            low = inner[0]
-            inner = [inner[1], low + ratio * (high - low)]
-            seen = [seen[1], gain(inner[1])]
-        largest = max(largest, *seen)
-    return largest
+    def value(self, place: mpf) -> mpf:
+        low = self.room * place
+        high = low + self.shift
+        ratio = self._normaliser(high) / self._normaliser(low)
+        return self.kernel.theta * (self.kernel.power(high) - self.kernel.power(low)) + self.m.log(ratio)
+
+    def slope(self, place: mpf) -> mpf:
+        low = self.room * place
+        return self._height_slope(low + self.shift) - self._height_slope(low)
+
+    def _normaliser(self, t: mpf) -> mpf:
+        return self.kernel.mass(t) + self.kernel.mass(max(self.whole - t, 0 * t))
+
+    def _height_slope(self, t: mpf) -> mpf:
+        """h'(t)."""
+        kernel, m = self.kernel, self.m
+        bumps = kernel.bump(t) - kernel.bump(max(self.whole - t, 0 * t))
+        push = m.exact(kernel.p) * kernel.theta * kernel.power(t, kernel.p - 1)
+        return push + kernel.rate() * bumps / self._normaliser(t)
+
+
+def _looked_for(look: _SecondLook) -> float:
+    """The best of many places, denser towards both ends."""
+    near = [2.0**-k for k in range(5, 60, 3)]
+    places = sorted([k / 24 for k in range(25)] + near + [1 - x for x in near])
+    return max(places, key=lambda place: float(look.value(look.m.context.mpf(place))))  # type: ignore[attr-defined]
+
+
+def _settled_on(look: _SecondLook, start: float) -> tuple[mpf, float]:
+    """The value at the root of the slope next to `start`, or at an end, and where that is."""
+    context = look.m.context  # type: ignore[attr-defined]
+    ends = [context.mpf(0), context.mpf(1)]
+    here, other = context.mpf(start), context.mpf(start) * (1 - context.mpf(2) ** -10) + context.mpf(2) ** -30
+    slope, before = look.slope(here), look.slope(other)
+    for _ in range(_STEPS):
+        if slope == before:
+            break
+        step = slope * (here - other) / (slope - before)
+        other, before = here, slope
+        here = min(max(here - step, ends[0]), ends[1])
+        slope = look.slope(here)
+        if abs(step) <= context.mpf(10) ** (-context.dps // 2 - 4):  # a maximum is flat: half the digits suffice
+            break
+    values = [(look.value(place), float(place)) for place in (here, *ends)]
+    return max(values, key=lambda pair: pair[0])
 
 
 def _roughly(gain: Gain, p: fmpq, lengths: Sequence[fmpq], shifts: Sequence[fmpq], epsilon: float) -> float:

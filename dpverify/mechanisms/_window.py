@@ -86,7 +86,7 @@ class Window:
     def _normaliser_second(self, first: _End, last: _End) -> arb:
         """k'' = C''/C - k'^2 on the interval."""
         slope = _between(last.slope, first.slope)
-        return self._relative_second(first, last) - slope**2
+        return self._relative_second(first, last) - slope * slope
 
     def _relative_second(self, first: _End, last: _End) -> arb:
         """C''/C on the interval."""
@@ -110,7 +110,7 @@ class Window:
         bends = self._hump_slope(first.t, last.t) - self._hump_slope(self._length - last.t, self._length - first.t)
         third = -kernel.rate() * arb(p) * kernel.theta * bends / self._normaliser_range(first, last)
         powers = _between(factor * kernel.power(first.t, p - 3), factor * kernel.power(last.t, p - 3))
-        return powers + third - 3 * slope * self._relative_second(first, last) + 2 * slope**3
+        return powers + third - 3 * slope * self._relative_second(first, last) + 2 * slope * slope * slope
 
     def _hump(self, low: fmpq, high: fmpq) -> arb:
         """x^{p-1} e^{-theta x^p} on [low, high]."""

@@ -118,6 +118,8 @@ class KNorm(Mechanism):
         if coordinate is not None and not (isinstance(coordinate, int) and 0 <= coordinate < r):
             raise InputError(f"coordinate = {coordinate!r}: there are {r}; give a whole number from 0 to {r - 1}.")
         factor = scale**2 * r * (r + 1) * (r if coordinate is None else 1)
+        if r == 1:  # Laplace noise
+            return Enclosure(factor, digits=check_digits(digits))
         if (2 / p).q == 1:
             for step in range(int((2 / p).p)):
                 factor *= (1 / p + step) / (r / p + step)
