@@ -62,6 +62,12 @@ class ComplexBallArithmetic:
     def power(self, x: acb, y: acb) -> acb:
         return x.pow(y, analytic=self.analytic)
 
+    def atan(self, x: acb) -> acb:
+        # The cuts are where 1 + x^2 is negative.
+        if self.analytic and not (1 + x * x).log(analytic=True).is_finite():
+            return _nowhere()
+        return x.atan()
+
     def gamma(self, x: acb) -> acb:
         return x.gamma()
 

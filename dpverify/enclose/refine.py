@@ -29,21 +29,35 @@ def goal_bits(digits: int) -> int:
 
 
 def enclose(
-    evaluate: Callable[[int], arb | fmpq], digits: int, *, what: Callable[[], str], within: tuple[int, int] | None = None
+    evaluate: Callable[[int], arb | fmpq],
+    digits: int,
+    *,
+    what: Callable[[], str],
+    within: tuple[int, int] | None = None,
+    attempts: int | None = None,
 ) -> Enclosure:
     """The value of `evaluate` to `digits` guaranteed digits, with a decided least double above it.
 
     `evaluate(bits)` runs at working precision `bits` + guard and returns a ball that contains the value, or the exact
     value (+infinity included). `within` is a closed interval that is known to contain it (a probability lies in (0, 1)).
+    `attempts`: how often a value with the digits may be evaluated anew for the sake of the least double; None: until it is
+    decided. Where values may be doubles exactly and no precision shows it, it should be given; `decides_upper` then says how
+    it came out.
     Raises PrecisionError, naming `what()`, when precision runs out.
     """
     bits = goal_bits(digits)
     needed = int(digits * BITS_PER_DIGIT) + 2
     largest = 30_000 + 8 * bits
     reached = 0
+    good: Enclosure | None = None
     while bits <= largest:
         with working_precision(bits + 16):
-            value = evaluate(bits)
+            try:
+                value = evaluate(bits)
+            except PrecisionError:
+                if good is None:
+                    raise
+                return good
             if isinstance(value, arb) and value.is_exact() and _is_moderate(value):
                 value = value.fmpq()
             if isinstance(value, fmpq):
@@ -52,8 +66,11 @@ def enclose(
                 return Enclosure.infinity(digits=digits)
             enclosure = Enclosure(value, digits=digits, within=within)
             accuracy = int(value.rel_accuracy_bits())
-            if accuracy >= needed and enclosure.decides_upper:
-                return enclosure
+            if accuracy >= needed:
+                if enclosure.decides_upper or attempts == 0:
+                    return enclosure
+                if attempts is not None:
+                    good, attempts = enclosure, attempts - 1
         reached = max(reached, int(accuracy / BITS_PER_DIGIT))
         bits = max(2 * bits, bits + needed - accuracy) if accuracy > -bits else 2 * bits
     raise PrecisionError(

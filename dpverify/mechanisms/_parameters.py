@@ -120,7 +120,7 @@ def numbers(value: Any, name: str) -> tuple[fmpq, ...]:
 def as_given(value: Any) -> Any:
     """A number as a double where one is exactly it, else as a Fraction; a word as it is; a sequence as a tuple of such (one of
     a single number as that number)."""
-    if isinstance(value, str):
+    if not isinstance(value, (fmpq, tuple)):
         return value
     if isinstance(value, tuple):
         return as_given(value[0]) if len(value) == 1 else tuple(as_given(one) for one in value)

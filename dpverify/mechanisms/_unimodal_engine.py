@@ -142,10 +142,13 @@ class Engine:
 
 
 class Certified(Engine):
-    """On Arb balls."""
+    """On Arb balls. `attempts` as in `enclose`."""
+
+    def __init__(self, attempts: int | None = None) -> None:
+        self._attempts = attempts
 
     def settle(self, evaluate: Callable[[Arithmetic, int], Value], digits: int, what: Callable[[], str], **more: Any) -> Any:
-        return enclose(lambda bits: evaluate(BALLS, bits), digits, what=what, **more)
+        return enclose(lambda bits: evaluate(BALLS, bits), digits, what=what, attempts=self._attempts, **more)
 
     def root(self, m: Arithmetic, curve: Curve, target: fmpq, *, increasing: bool, bits: int, start: float | None) -> Value:
         return positive_root(curve.value, curve.slope, target, increasing=increasing, bits=bits, start=start)

@@ -9,7 +9,9 @@ from flint import fmpq
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import rational_power
 from dpverify.arithmetic.interface import Arithmetic, Value
+from dpverify.enclose.refine import check_digits
 from dpverify.errors import ImpossibleRequest
+from dpverify.mechanisms._additive import checked_order
 from dpverify.mechanisms._event import Event
 from dpverify.mechanisms._parameters import Parameter, scale_parameter
 from dpverify.mechanisms._unimodal import Exactly, UnimodalNoise
@@ -112,11 +114,6 @@ class StudentT(UnimodalNoise):
     def absolute_moment(self, m: Arithmetic, order: int) -> Value:
         """nu^(k/2) Gamma((k + 1)/2) Gamma((nu - k)/2) / (sqrt(pi) Gamma(nu/2)) for k < nu."""
         nu = self.exact_nu
-        if order >= nu:
-            raise ImpossibleRequest(
-                f"moment {order} of {self!r} is infinite: a moment of Student-t noise is finite below the order nu; "
-                "give a larger nu."
-            )
         if order % 2 == 0:
             value = fmpq(1)
             for step in range(1, order // 2 + 1):
@@ -129,8 +126,20 @@ class StudentT(UnimodalNoise):
         nu = m.exact(self.exact_nu)
         return (nu + 1) / (nu + 3)
 
+    def mean_absolute_moment(self, order: int, *, digits: int = 15) -> Enclosure:
+        """E |Z|^order; infinite for order >= nu."""
+        if checked_order(order) >= self.exact_nu:
+            return Enclosure.infinity(digits=check_digits(digits))
+        return super().mean_absolute_moment(order, digits=digits)
+
+    def moment(self, order: int, *, digits: int = 15) -> Enclosure:
+        """E Z^order: 0 for odd order < nu; infinite for even order >= nu, and not defined for odd order >= nu."""
+        if checked_order(order) % 2 and order >= self.exact_nu:
+            raise ImpossibleRequest(f"moment {order} of {self!r} is not defined (both tails are infinite); give a larger nu.")
+        return super().moment(order, digits=digits)
+
     def variance(self, *, digits: int = 15) -> Enclosure:
-        """scale^2 nu/(nu - 2). Raises ImpossibleRequest for nu <= 2, where it is infinite."""
+        """scale^2 nu/(nu - 2); infinite for nu <= 2."""
         return super().variance(digits=digits)
 
 

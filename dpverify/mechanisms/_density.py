@@ -1,0 +1,671 @@
+"""`Density`: a density that a user hands in, with what is proved of it.
+
+Everything here is about one real function: where it lives, that it is a density, its tails, whether it is even, log-concave,
+unimodal. Each property is proved or not claimed: by exact algebra (`derive.proofs`), or by balls on boxes that cover a
+compact interval and by intervals that reach to infinity beyond it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import Any
+
+import sympy
+from flint import acb, arb, ctx, fmpq
+
+from dpverify.arithmetic.balls import BALLS
+from dpverify.arithmetic.precision import working_precision
+from dpverify.derive import proofs
+from dpverify.derive.algebra import NotProved
+from dpverify.enclose.integral import integral
+from dpverify.errors import ImpossibleRequest, InputError, NotCovered, PrecisionError
+from dpverify.mechanisms._density_effort import spend
+from dpverify.mechanisms._density_tails import Tail, forms_of, tails_of
+from dpverify.mechanisms._density_text import X, read, require_known
+from dpverify.mechanisms._density_tree import SHIFT, Function, Unbounded, compiled, range_beyond
+
+_CHECK_BITS = 128
+_TOLERANCE = arb(10) ** -30
+_BOXES = 20_000
+_LONGEST_PROOF = 400
+"""Operations in an expression beyond which exact algebra is not tried: it might take minutes."""
+_DOUBLINGS = 3000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """The density between two kinks, with every |.| written out; an end of None is infinite."""
+
+    low: fmpq | None
+    high: fmpq | None
+    body: sympy.Expr
+    log_slope: sympy.Expr
+    slope: Function
+    """(log f)' as a function."""
+    bend: Function
+    """(log f)'' as a function."""
+
+    @property
+    def smooth(self) -> tuple[Smoothed | None, Smoothed | None]:
+        """The piece in a variable that smooths the roots at its low and at its high end, where there are any."""
+        return _smoothed_at(self, self.low, 1), _smoothed_at(self, self.high, -1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Smoothed:
+    """A piece in the variable t, x = kink +- t^degree."""
+
+    kink: fmpq
+    side: int
+    degree: int
+    function: Function
+    """The density times |dx/dt|."""
+
+    def integral(self, low: arb, high: arb, order: int, within: arb) -> arb:
+        """The integral of x^order times the density over [low, high]."""
+        kink = arb(self.kink)
+        far = (high - kink) if self.side > 0 else (kink - low)
+        near = (low - kink) if self.side > 0 else (kink - high)
+
+        def integrand(m: Any, t: acb) -> acb:
+            spend()
+            value: acb = self.function(m, t)
+            return value * (m.exact(self.kink) + self.side * t**self.degree) ** order if order else value
+
+        root = arb(1) / self.degree
+        ends = [arb(0) if not near > 0 else near**root, far**root]
+        return integral(integrand, ends, within=within)
+
+
+_LARGEST_DEGREE = 12
+
+
+@lru_cache(maxsize=256)
+def _smoothed_at(piece: Piece, end: fmpq | None, side: int) -> Smoothed | None:
+    powers = [part for part in piece.body.atoms(sympy.Pow) if part.args[1].is_Rational and not part.args[1].is_Integer]
+    degree = math.lcm(*(int(part.args[1].q) for part in powers)) if powers else 1
+    if end is None or not 1 < degree <= _LARGEST_DEGREE:
+        return None
+    t = sympy.Symbol("t", positive=True)
+    place = sympy.Rational(int(end.p), int(end.q)) + side * t**degree
+    if not any(part.args[0].xreplace({X: place}).subs(t, 0) == 0 for part in powers):
+        return None
+    there = piece.body.xreplace(
+        {part: sympy.powdenest(sympy.expand(part.args[0].xreplace({X: place})) ** part.args[1]) for part in powers}
+    )
+    body = there.xreplace({X: place}) * degree * t ** (degree - 1)
+    return Smoothed(kink=end, side=side, degree=degree, function=compiled(body.xreplace({t: X})))
+
+
+class Density:
+    """A function f on the line that is proved to be a density, or proportional to one. Made by `density_of`."""
+
+    def __init__(self, expression: sympy.Expr, *, is_proportional: bool) -> None:
+        self.expression = expression
+        self.is_proportional = is_proportional
+        self.body, self.low, self.high = _support(expression)
+        require_known(self.body)
+        self._value = compiled(self.body)
+        self.log_value = compiled(logarithm(self.body))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Density) and (self.expression, self.is_proportional) == (
+            other.expression,
+            other.is_proportional,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.expression, self.is_proportional))
+
+    def __str__(self) -> str:
+        return f"{'~ ' if self.is_proportional else ''}{self.expression}"
+
+    __repr__ = __str__
+
+    def value(self, m: Any, x: Any) -> Any:
+        """f(x)."""
+        spend()
+        return self._value(m, x)
+
+    @cached_property
+    def loss(self) -> Function:
+        """log f(x - d) - log f(x) as a function of (x, d), multiplied out so that polynomials do not cancel in numbers."""
+        log_f = logarithm(self.body)
+        difference = log_f.xreplace({X: X - SHIFT}) - log_f
+        return compiled(sympy.expand(difference, log=False, power_exp=False, power_base=False))
+
+    # Where it lives.
+
+    @cached_property
+    def kinks(self) -> tuple[fmpq, ...]:
+        """Where an |.| of the expression changes sign, inside the support, in increasing order."""
+        found = set()
+        for part in self.body.atoms(sympy.Abs):
+            inside = sympy.Poly(part.args[0], X) if part.args[0].is_polynomial(X) else None
+            if inside is None or inside.degree() != 1 or not all(number.is_Rational for number in inside.all_coeffs()):
+                raise InputError(f"density: {part} may have kinks that are not found; write |.| of a x + b, a and b rational.")
+            slope, shift = inside.all_coeffs()
+            found.add(_rational(-shift / slope))
+        return tuple(sorted(kink for kink in found if self._is_inside(kink)))
+
+    def _is_inside(self, x: fmpq) -> bool:
+        return (self.low is None or x > self.low) and (self.high is None or x < self.high)
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The density from kink to kink."""
+        ends: list[fmpq | None] = [self.low, *self.kinks, self.high]
+        return tuple(self._piece(low, high) for low, high in pairwise(ends))
+
+    def _piece(self, low: fmpq | None, high: fmpq | None) -> Piece:
+        if low is None or high is None:
+            inner = (high - 1) if high is not None else (low + 1) if low is not None else fmpq(1)
+        else:
+            inner = (low + high) / 2
+        at = sympy.Rational(int(inner.p), int(inner.q))
+        signs = {part: part.args[0] * sympy.sign(part.args[0].subs(X, at)) for part in self.body.atoms(sympy.Abs)}
+        if low is None and high is None:
+            signs = {}
+        body = self.body.xreplace(signs)
+        slope = sympy.diff(logarithm(body), X)
+        return Piece(
+            low=low, high=high, body=body, log_slope=slope, slope=compiled(slope), bend=compiled(sympy.diff(slope, X))
+        )  # fmt: skip
+
+    def piece_at(self, x: arb) -> Piece:
+        """The piece that x lies in (the one to the right, of a kink)."""
+        for piece in self.pieces:
+            if piece.high is None or x < piece.high:
+                return piece
+        return self.pieces[-1]
+
+    @cached_property
+    def right_tails(self) -> tuple[Tail, ...]:
+        """Bounds for all x beyond some point; none are needed where the support ends."""
+        return () if self.high is not None else tails_of(self.pieces[-1].body, self.kinks[-1] if self.kinks else fmpq(0))
+
+    @cached_property
+    def slope_forms(self) -> list[sympy.Expr]:
+        """(log f)' right of the last kink, in several forms."""
+        return forms_of(self.pieces[-1].log_slope)
+
+    @cached_property
+    def mirrored(self) -> Density:
+        """x -> f(-x)."""
+        return self if self.is_even else self.mirrored_as_it_is
+
+    @cached_property
+    def mirrored_as_it_is(self) -> Density:
+        """x -> f(-x), also where the two are the same."""
+        return Density(_mirrored(self.expression), is_proportional=self.is_proportional)
+
+    # Integrals.
+
+    def upper(self, x: arb, order: int = 0) -> arb:
+        """The integral of y^order f(y) over y > x, for an exact x; for order > 0, x >= 0 is needed."""
+        end = None if self.high is None else arb(self.high)
+        start = x if self.low is None else x.max(arb(self.low)).mid()
+        if end is not None and start >= end:
+            return arb(0)
+        breaks = [arb(kink) for kink in self.kinks if arb(kink) > start]
+
+        if end is not None:
+            return self._finite(self._pieced([start, *(b for b in breaks if b < end), end], order))
+        outside = self._at_infinity(order)
+        if outside is not None:
+            reach = (start + 1).max(arb(1)).max(breaks[-1] + 1 if breaks else start + 1).upper()
+            inside = self._pieced([start, *breaks, reach], order)
+            return self._finite(
+                inside + integral(lambda m, t: _spent(outside, m, t), [arb(0), 1 / reach], within=_hair(inside))
+            )
+        if not all(tail.is_finite(order) for tail in self.right_tails):
+            raise ImpossibleRequest(f"{self}: the moment of order {order} is infinite, or not shown to be finite.")
+        least = max([arb(tail.start) for tail in self.right_tails] + [arb(1)], key=float)
+        reach = (start + 1).max(least).max(breaks[-1] + 1 if breaks else start + 1).upper()
+        total = self._finite(self._pieced([start, *breaks, reach], order))
+        for _ in range(_DOUBLINGS):
+            rest = self.beyond(reach, order)
+            goal = abs(total).upper() * arb(2) ** (8 - int(ctx.prec))
+            if rest < goal:
+                return total + rest / 2 + arb(0, 1) * rest / 2
+            further = (2 * reach).upper()
+            total += integral(lambda m, y: self.value(m, y) * y**order, [reach, further], within=goal)
+            reach = further
+        raise PrecisionError(f"the tail of {self} does not vanish within reach; ask for fewer digits.", reached=0)
+
+    def _at_infinity(self, order: int) -> Function | None:
+        """x^order f(x) |dx/dt| in t = 1/x, where that is a rational function without a pole at t = 0: the tail is then one
+        integral over an interval that ends at 0. Only for the last piece, right of all kinks and of 0."""
+        found = self.__dict__.setdefault("_infinity", {})
+        if order not in found:
+            found[order] = _inverted(self.pieces[-1].body * X**order)
+        result: Function | None = found[order]
+        return result
+
+    def between(self, low: arb, high: arb) -> arb:
+        """The integral of f over [low, high], for exact ends."""
+        start = low if self.low is None else low.max(arb(self.low)).mid()
+        end = high if self.high is None else high.min(arb(self.high)).mid()
+        if not start < end:
+            return arb(0)
+        breaks = [arb(kink) for kink in self.kinks if start < arb(kink) < end]
+        return self._finite(self._pieced([start, *breaks, end], 0))
+
+    def _pieced(self, ends: list[arb], order: int) -> arb:
+        """The integral of y^order f(y) from the first end to the last; the inner ends are the kinks between."""
+        total = arb(0)
+        for low, high in pairwise(ends):
+            size = abs(total).mid().max(self._rough(low, high, order))
+            total += self._smoothed(low, high, order, size * arb(2) ** -int(ctx.prec))
+        return total
+
+    def _rough(self, low: arb, high: arb, order: int) -> arb:
+        """About the size of the integral over [low, high], or less: how accurate it need be."""
+        width = high - low
+        points = [(low + width * arb(fmpq(k, 8))).mid() for k in (1, 3, 5, 7)] + [
+            (low + width * arb(2) ** -k).mid() for k in (6, 12)
+        ]
+        heights = [abs(self.value(BALLS, x) * x**order).mid() for x in points]
+        return max((height * width / 64 for height in heights if height.is_finite()), default=arb(1), key=float).mid()
+
+    def _smoothed(self, low: arb, high: arb, order: int, within: arb) -> arb:
+        """Between two kinks, in a variable in which roots that vanish at a kink are smooth."""
+        piece = self.piece_at(((low + high) / 2).mid())
+        at_low, at_high = piece.smooth
+        if at_low is not None and at_high is not None and piece.low is not None and piece.high is not None:
+            middle = arb((piece.low + piece.high) / 2)
+            if low < middle < high:
+                return self._smoothed(low, middle, order, within) + self._smoothed(middle, high, order, within)
+            at_low, at_high = (None, at_high) if not low < middle else (at_low, None)
+        chosen = at_low or at_high
+        if chosen is None:
+            return integral(lambda m, y: self.value(m, y) * y**order, [low, high], within=within)
+        return chosen.integral(low, high, order, within)
+
+    def beyond(self, reach: arb, order: int) -> arb:
+        """A bound on the integral of y^order f(y) over y > reach."""
+        return sum((tail.bound(reach, order) for tail in self.right_tails), arb(0)).upper()
+
+    def _finite(self, value: arb) -> arb:
+        if not value.is_finite():
+            raise NotCovered(
+                f"{self}: its integral cannot be enclosed; the density may be singular, or not smooth between kinks."
+            )
+        return value
+
+    def total(self) -> arb:
+        """The integral of f over the line, at the working precision."""
+        return _remembered(self, "total", self._total)
+
+    def _total(self) -> arb:
+        middle = self.middle
+        if self.is_even:
+            return 2 * self.upper(arb(0))
+        return self.upper(arb(middle)) + self.mirrored.upper(arb(-middle))
+
+    @cached_property
+    def middle(self) -> fmpq:
+        """A point inside the support."""
+        if self.low is not None and self.high is not None:
+            return (self.low + self.high) / 2
+        if self.low is not None:
+            return self.low + 1
+        return self.high - 1 if self.high is not None else self.kinks[0] if self.kinks else fmpq(0)
+
+    # What is proved.
+
+    @cached_property
+    def is_even(self) -> bool:
+        """Whether f(-x) = f(x) is proved."""
+        if self.low != (None if self.high is None else -self.high):
+            return False
+        other = self.body.xreplace({X: -X})
+        if other == self.body:
+            return True
+        if sympy.count_ops(self.body) > _LONGEST_PROOF or any(kink != 0 for kink in self.kinks):
+            return False
+        half = sympy.Symbol("a", positive=True)
+        try:
+            proofs.zero(other.xreplace({X: half}) - self.body.xreplace({X: half}))
+        except NotProved:
+            return False
+        return True
+
+    def require_density(self) -> None:
+        """Prove that f >= 0 and that it integrates to 1 (or to some positive number, where it is proportional to a density).
+
+        Raises InputError where it is seen not to, NotCovered where neither is shown.
+        """
+        for piece in self.pieces:
+            if not (is_positive(piece.body) or self._holds(piece, piece.body, piece.body)):
+                self._require_not_negative(piece)
+                raise NotCovered(f"{self}: it is not shown that it is never negative.")
+        with working_precision(_CHECK_BITS):
+            total = self.total()
+            if not total > 0:
+                raise InputError(f"{self}: its integral is {total.str(10)}, and a density has a positive one.")
+            if not self.is_proportional and not abs(total - 1) < _TOLERANCE:
+                raise InputError(
+                    f"{self}: it integrates to {total.str(20, radius=False)}, not to 1; divide by that, or write "
+                    "CustomNoise.proportional_to(...) (in text a leading ~), and it is normalised."
+                )
+
+    def _require_not_negative(self, piece: Piece) -> None:
+        function = compiled(piece.body)
+        for point in _samples(piece):
+            if function(BALLS, arb(point)) < 0:
+                raise InputError(f"{self}: it is negative at x = {point}, and a density is not.")
+
+    @cached_property
+    def is_log_concave(self) -> bool | None:
+        """True: proved. False: a point is known where it is not. None: not shown."""
+        for piece in self.pieces:
+            bend = sympy.diff(piece.log_slope, X)
+            if any(piece.bend(BALLS, arb(point)) > 0 for point in _samples(piece)):
+                return False
+            if not self._holds(piece, -bend, -bend):
+                return None
+        for left, right in pairwise(self.pieces):
+            before, after = _slope_at(left, left.high, -1), _slope_at(right, left.high, 1)
+            if not after <= before:
+                return False if after > before else None
+        return True
+
+    @cached_property
+    def is_symmetric_unimodal(self) -> bool:
+        """Whether f is proved even, and proved not to rise right of 0."""
+        if not self.is_even:
+            return False
+        if self.is_log_concave:
+            return True
+        rights = [piece for piece in self.pieces if piece.high is None or piece.high > 0]
+        for piece in rights:
+            part = self._piece(max(piece.low, fmpq(0)) if piece.low is not None else fmpq(0), piece.high)
+            # At 0 itself an even smooth density is level, so that a falling slope is looked for there instead.
+            if not self._holds(part, -part.log_slope, -sympy.diff(part.log_slope, X) if part.low == 0 else None):
+                return False
+        return True
+
+    @cached_property
+    def steepest_loss(self) -> fmpq | None:
+        """The limit of -(log f)' to the right, where it is known to be a rational number: the least slope that a log-concave
+        density's loss per unit of shift never exceeds."""
+        limit = self._slope_limit
+        return _rational(-limit) if limit is not None and limit.is_Rational else None
+
+    @property
+    def grows_without_bound(self) -> bool:
+        """Whether the loss of a log-concave density is known to have no bound to the right."""
+        return bool(self._slope_limit == -sympy.oo)
+
+    @cached_property
+    def _slope_limit(self) -> sympy.Expr | None:
+        return -sympy.oo if self.high is not None else _limit(self.pieces[-1].log_slope)
+
+    def _holds(self, piece: Piece, expression: sympy.Expr, at_the_start: sympy.Expr | None) -> bool:
+        """Whether expression >= 0 on the piece is proved. `at_the_start`: what may be shown to be positive next to the low end
+        instead, where the expression itself may be 0 (its own slope, say)."""
+        if is_positive(expression) or self._is_proved(piece, expression):
+            return True
+        low, high, function = piece.low, piece.high, compiled(expression)
+        reach = 64 + max((abs(end) for end in (low, high) if end is not None), default=fmpq(0))
+        edge = (low if low is not None else -reach), (high if high is not None else reach)
+        try:
+            if high is None and not range_beyond(expression, arb(reach))[0] >= 0:
+                return False
+            if low is None and not range_beyond(expression.xreplace({X: -X}), arb(reach))[0] >= 0:
+                return False
+        except Unbounded:
+            return False
+        start = arb(edge[0])
+        if at_the_start is not None and at_the_start is not expression:
+            near = compiled(at_the_start)
+            step = arb(1) / 16
+            while step > arb(2) ** -20 and not near(BALLS, start.union(start + step)) > 0:
+                step /= 2
+            if not near(BALLS, start.union(start + step)) > 0:
+                return False
+            start = (start + step).lower()
+        return _is_positive_on(function, start, arb(edge[1]))
+
+    def _is_proved(self, piece: Piece, expression: sympy.Expr) -> bool:
+        """By exact algebra, in symbols that are positive on the piece."""
+        if sympy.count_ops(expression) > _LONGEST_PROOF:
+            return False
+        try:
+            for place in _places(piece):
+                there = expression.xreplace({X: place})
+                if not is_positive(there):
+                    proofs.nonnegative(sympy.expand(there.rewrite(sympy.exp), log=False, power_base=False))
+        except (NotProved, NotImplementedError, sympy.PolynomialError, ValueError, TypeError):
+            return False
+        return True
+
+
+def density_of(value: Any, *, is_proportional: bool = False) -> Density:
+    """The density that a user hands in: a SymPy expression, text, or a `Density`. Raises InputError, NotCovered."""
+    if isinstance(value, Density):
+        return value
+    if isinstance(value, str) and value.lstrip().startswith("~"):
+        value, is_proportional = value.lstrip()[1:], True
+    found = Density(read(value), is_proportional=is_proportional)
+    found.require_density()
+    return found
+
+
+def _inverted(body: sympy.Expr) -> Function | None:
+    t = sympy.Symbol("t", positive=True)
+    if not body.is_rational_function(X):
+        return None
+    above, below = sympy.fraction(sympy.cancel(sympy.together(body.xreplace({X: 1 / t}) / t**2)))
+    if not (above.is_polynomial(t) and below.is_polynomial(t)) or below.subs(t, 0) == 0:
+        return None
+    return compiled((above / below).xreplace({t: X}))
+
+
+def _spent(function: Function, m: Any, x: Any) -> Any:
+    spend()
+    return function(m, x)
+
+
+def _hair(size: arb) -> arb:
+    """What is negligible beside a number, at the working precision."""
+    found: arb = abs(size).mid() * arb(2) ** -int(ctx.prec)
+    return found
+
+
+def moved(law: Density, d: fmpq) -> sympy.Expr:
+    """f(x - d)."""
+    return law.body.xreplace({X: X - sympy.Rational(int(d.p), int(d.q))})
+
+
+def expectation(law: Density, quantity: sympy.Expr) -> arb:
+    """The integral of f times a quantity q whose square has bounded tails under f too: |q| <= (1 + q^2)/2."""
+    squared = Density(law.body * quantity**2, is_proportional=True)
+    function = compiled(quantity)
+    kinks = sorted({*law.kinks, *squared.kinks})
+    ends = [arb(kinks[0] if kinks else law.middle), arb(kinks[-1] if kinks else law.middle)]
+    sides = [(law, squared), (law.mirrored_as_it_is, squared.mirrored_as_it_is)]
+    starts = [arb(tail.start) for pair in sides for one in pair for tail in one.right_tails]
+    least = max([arb(1), *(abs(end) + 1 for end in ends), *starts], key=float)
+
+    def integrand(m: Any, x: acb) -> acb:
+        value: acb = law.value(m, x) * function(m, x)
+        return value
+
+    reach = least.upper()
+    total = integral(integrand, [-reach, *(arb(k) for k in kinks), reach])
+    for _ in range(_DOUBLINGS):
+        rest = sum((one.beyond(reach, 0) for pair in sides for one in pair), arb(0)) / 2
+        goal = abs(total).upper() * arb(2) ** (8 - int(ctx.prec))
+        if rest < goal:
+            return total + arb(0, 1) * rest.upper()
+        further = (2 * reach).upper()
+        total += integral(integrand, [reach, further], within=goal) + integral(integrand, [-further, -reach], within=goal)
+        reach = further
+    raise PrecisionError(f"the tails of {law} do not vanish within reach; ask for fewer digits.", reached=0)
+
+
+# Reading.
+
+
+def _support(expression: sympy.Expr) -> tuple[sympy.Expr, fmpq | None, fmpq | None]:
+    """(formula, low, high) of Piecewise((formula, interval), (0, True)), or of a formula on the whole line."""
+    if not expression.has(sympy.Piecewise):
+        return expression, None, None
+    shape = "write Piecewise((formula, (x >= a) & (x <= b)), (0, True))"
+    if not isinstance(expression, sympy.Piecewise) or len(expression.args) != 2 or expression.args[1][0] != 0:
+        raise InputError(f"density: only a support may be given by Piecewise; {shape}.")
+    body, condition = expression.args[0]
+    interval = condition.as_set()
+    if not isinstance(interval, sympy.Interval) or expression.args[1][1] != sympy.true:
+        raise InputError(f"density: the support {condition} is no interval; {shape}.")
+    ends: list[fmpq | None] = []
+    for end in (interval.start, interval.end):
+        if end.is_infinite:
+            ends.append(None)
+        elif end.is_Rational:
+            ends.append(_rational(end))
+        else:
+            raise InputError(f"density: the support ends at {end}, which is not rational; {shape}.")
+    return body, ends[0], ends[1]
+
+
+def _mirrored(expression: sympy.Expr) -> sympy.Expr:
+    body, low, high = _support(expression)
+    turned = body.xreplace({X: -X})
+    if low is None and high is None:
+        return turned
+    inside = [-sympy.Rational(str(high)) <= X] if high is not None else []
+    inside += [-sympy.Rational(str(low)) >= X] if low is not None else []
+    return sympy.Piecewise((turned, sympy.And(*inside)), (0, True))
+
+
+def _rational(number: sympy.Rational) -> fmpq:
+    return fmpq(int(number.p), int(number.q))
+
+
+def logarithm(body: sympy.Expr) -> sympy.Expr:
+    """log(body), taken apart where the parts are positive."""
+    if isinstance(body, sympy.exp):
+        return body.args[0]
+    if body.is_Mul and not any(part.is_Number and part < 0 for part in body.args):
+        return sympy.Add(*(logarithm(part) for part in body.args))
+    if body.is_Pow and is_positive(body.args[0]):
+        return body.args[1] * logarithm(body.args[0])
+    return sympy.log(body)
+
+
+# Proving.
+
+
+def is_positive(expression: sympy.Expr) -> bool:
+    """Whether the form of the expression alone shows that it is >= 0 for every real x (and not 0 everywhere)."""
+    if expression.is_Number:
+        return bool(expression > 0)
+    if expression.is_Symbol:
+        return bool(expression.is_positive)
+    if expression in (sympy.pi, sympy.E) or isinstance(expression, (sympy.exp, sympy.cosh, sympy.sech, sympy.erfc, sympy.Abs)):
+        return True
+    if expression.is_Add or expression.is_Mul:
+        return all(is_positive(part) for part in expression.args)
+    if expression.is_Pow:
+        base, exponent = expression.args
+        return is_positive(base) or (exponent.is_Integer and int(exponent) % 2 == 0)
+    return isinstance(expression, sympy.gamma) and is_positive(expression.args[0])
+
+
+def _is_positive_on(function: Function, low: arb, high: arb) -> bool:
+    """Whether balls on boxes show function > 0 on [low, high]."""
+    waiting, seen = [(low, high)], 0
+    while waiting:
+        left, right = waiting.pop()
+        seen += 1
+        if seen > _BOXES:
+            return False
+        value = function(BALLS, left.union(right))
+        if value > 0:
+            continue
+        middle = ((left + right) / 2).mid()
+        if function(BALLS, middle) <= 0 or not left < middle < right:
+            return False
+        waiting += [(left, middle), (middle, right)]
+    return True
+
+
+def _places(piece: Piece) -> Iterator[sympy.Expr]:
+    """x on the piece, in a positive symbol."""
+    a = sympy.Symbol("a", positive=True)
+    low, high = (None if end is None else sympy.Rational(int(end.p), int(end.q)) for end in (piece.low, piece.high))
+    if low is None and high is None:
+        yield a
+        yield -a
+    elif high is None:
+        yield low + a
+    elif low is None:
+        yield high - a
+    else:
+        yield (low + high * a) / (1 + a)
+
+
+def _samples(piece: Piece) -> list[fmpq]:
+    """Points of the piece where a counterexample is looked for."""
+    low, high = piece.low, piece.high
+    if low is not None and high is not None:
+        return [low + (high - low) * fmpq(k, 16) for k in range(1, 16)]
+    steps = [fmpq(k, 4) for k in range(1, 33)] + [fmpq(k) for k in (10, 15, 20, 40)]
+    if low is not None:
+        return [low + step for step in steps]
+    if high is not None:
+        return [high - step for step in steps]
+    return [sign * step for step in steps for sign in (1, -1)]
+
+
+def _slope_at(piece: Piece, end: fmpq | None, side: int) -> arb:
+    """The one-sided (log f)' at an end of the piece: written in the distance from it, so that its powers combine."""
+    away = sympy.Symbol("a", positive=True)
+    assert end is not None
+    there = piece.log_slope.xreplace({X: sympy.Rational(int(end.p), int(end.q)) + side * away})
+    found: arb = compiled(there.xreplace({away: X}))(BALLS, arb(0))
+    return found
+
+
+def _limit(slope: sympy.Expr) -> sympy.Expr | None:
+    """The limit of (log f)' at infinity where it is a rational function of x, or of e^x: by degrees alone. None: not known."""
+    above, below = sympy.fraction(sympy.cancel(sympy.together(slope)))
+    if above.is_polynomial(X) and below.is_polynomial(X):
+        return _ratio_at_infinity(sympy.Poly(above, X), sympy.Poly(below, X))
+    grown = sympy.Symbol("v", positive=True)
+    expanded = sympy.expand(slope.rewrite(sympy.exp), power_exp=True)
+    places = {
+        part: grown ** part.args[0].coeff(X) for part in expanded.atoms(sympy.exp) if part.args[0] == part.args[0].coeff(X) * X
+    }
+    if not all(part.args[0].coeff(X).is_Integer for part in places):
+        return None
+    rational = expanded.xreplace(places)
+    if rational.has(X):
+        return None
+    above, below = sympy.fraction(sympy.cancel(sympy.together(rational)))
+    if not (above.is_polynomial(grown) and below.is_polynomial(grown)):
+        return None
+    return _ratio_at_infinity(sympy.Poly(above, grown), sympy.Poly(below, grown))
+
+
+def _ratio_at_infinity(above: sympy.Poly, below: sympy.Poly) -> sympy.Expr:
+    if above.degree() > below.degree():
+        return sympy.oo * sympy.sign(above.LC() / below.LC())
+    found: sympy.Expr = above.LC() / below.LC() if above.degree() == below.degree() else sympy.Integer(0)
+    return found
+
+
+def _remembered(density: Density, what: str, compute: Callable[[], arb]) -> arb:
+    """A number that depends on the density and the working precision only."""
+    store: dict[tuple[str, int], arb] = density.__dict__.setdefault("_store", {})
+    key = (what, int(ctx.prec))
+    if key not in store:
+        store[key] = compute()
+    return store[key]
