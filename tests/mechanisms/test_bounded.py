@@ -429,6 +429,53 @@ def test_what_the_published_conditions_realise() -> None:
     assert round(dv.BoundaryInflatedGeneralizedGaussian(b, 2, upper=1).epsilon(0).upper, 4) == 0.1565
 
 
+GRAPH = {"lower": "0,1", "upper": "10,9"}
+"""Chen & Hale's example: the second Laplacian eigenvalue and the degree of a vertex of a graph."""
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "ball", "wide", "narrow", "published", "liu"),
+    [
+        ("0.1", "290.897391", "284.587843", "235.018041", "857.518170", "1320"),
+        ("1", "32.3427195", "31.7200565", "26.8829409", "84.3844334", "132"),
+        ("10", "4.20453021", "4.11392297", "3.53520302", "7.53578773", "13.2"),
+    ],
+)
+def test_the_graph_example(epsilon: str, ball: str, wide: str, narrow: str, published: str, liu: str) -> None:
+    """sigma^2 on the ball of radius sqrt(20), on two boxes, and by the published conditions."""
+    on_ball = {"sensitivity": "sqrt(20)", "adjacency": "l2"}
+    cases: list[tuple[str, dict[str, str]]] = [
+        (ball, on_ball),
+        (wide, {"sensitivity": "4,2"}),
+        (narrow, {"sensitivity": "3,2"}),
+        (published, {**on_ball, "condition": "chen-hale"}),
+        (liu, {"sensitivity": "4,2", "condition": "liu"}),
+    ]
+    for printed, asked in cases:
+        found = dv.BoundedGaussian.bound(epsilon=epsilon, **asked, **GRAPH).upper ** 2
+        assert abs(Fraction(found) - Fraction(printed)) <= Fraction(1, 10 ** len(printed.partition(".")[2])) + Fraction(
+            1, 10**12
+        )
+
+
+def test_sigma_is_not_the_error_of_the_release() -> None:
+    """A cut of sigma^2 by a third moves the mean squared error of the first coordinate by half a percent."""
+    errors = []
+    for condition, asked in (("liu", {"sensitivity": "4,2"}), ("chen-hale", {"sensitivity": "sqrt(20)", "adjacency": "l2"})):
+        member = dv.BoundedGaussian.calibrate(epsilon="0.1", condition=condition, **asked, **GRAPH)
+        errors.append(round(member.mean_squared_error(coordinate=0).upper, 2))
+    assert errors == [33.0, 32.82]
+
+
+def test_compare_like_with_like() -> None:
+    """Equation (7) on a long thin box: less noise than Chen & Hale's ball, and not private on that ball."""
+    thin = {"upper": "10,1"}
+    sigma = dv.BoundedGaussian.bound(epsilon=1, sensitivity="0.1,1", condition="liu", **thin).upper
+    assert round(sigma**2, 2) == 5.01
+    assert round(dv.BoundedGaussian(sigma, sensitivity="0.1,1", **thin).epsilon(0).upper, 3) == 0.263
+    assert round(dv.BoundedGaussian(sigma, sensitivity="sqrt(1.01)", adjacency="l2", **thin).epsilon(0).upper, 3) == 1.611
+
+
 def test_the_published_fixed_point_iteration_arrives_at_the_same_sigma() -> None:
     """Chen & Hale's condition, iterated from above in floating point."""
     for epsilon, length, d in ((0.1, 1.0, 0.25), (1.0, 1.0, 0.75), (5.0, 10.0, 4.0)):
