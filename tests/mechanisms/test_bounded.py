@@ -165,6 +165,33 @@ def test_the_second_opinion_agrees(family: Any, p: str, upper: str, sensitivity:
         mechanism.delta("1e-9", arithmetic="mpmath")
 
 
+@pytest.mark.parametrize(
+    ("family", "asked"),
+    [
+        (dv.TruncatedGeneralizedGaussian, {"p": "3/2", "upper": "4,3", "adjacency": "l2", "condition": "exponential"}),
+        (dv.TruncatedGeneralizedGaussian, {"p": "5", "upper": "4,1/2", "adjacency": "l2", "condition": "utility"}),
+        (dv.TruncatedGeneralizedGaussian, {"p": "1/3", "upper": "4,1/2", "adjacency": "l2", "condition": "exponential"}),
+        (dv.TruncatedGeneralizedGaussian, {"p": "1/3", "upper": "4,4", "sensitivity": "sqrt(2)", "adjacency": "l2"}),
+        (dv.TruncatedGeneralizedGaussian, {"p": "1/3", "upper": "2,4", "sensitivity": "7/4,3", "adjacency": "box"}),
+        (dv.TruncatedGeneralizedGaussian, {"p": "5/2", "upper": "4,3", "condition": "utility"}),
+        (dv.BoundaryInflatedGeneralizedGaussian, {"p": "1/3", "upper": "4,1/2", "adjacency": "l2"}),
+        (dv.BoundaryInflatedGeneralizedGaussian, {"p": "1/2", "upper": "4,4,4", "adjacency": "l2"}),
+        (dv.BoundedGaussian, {"upper": "4", "condition": "chen-hale"}),
+        (dv.BoundedGaussian, {"upper": "4,3", "sensitivity": "sqrt(2)", "adjacency": "l2", "condition": "chen-hale"}),
+        (dv.BoundedGaussian, {"upper": "4,3", "sensitivity": "sqrt(2)", "adjacency": "l2", "condition": "utility"}),
+        (dv.BoundedGaussian, {"upper": "4", "sensitivity": "sqrt(2)", "adjacency": "l2"}),
+        (dv.BoundedLaplace, {"upper": "4,1/4", "adjacency": "l2", "condition": "exponential"}),
+    ],
+    ids=str,
+)
+def test_the_second_opinion_agrees_on_conditions(family: Any, asked: dict[str, str]) -> None:
+    first, second = (family.bound(epsilon="3/4", digits=20, arithmetic=name, **asked) for name in ("arb", "mpmath"))
+    assert near(first, second, 18)
+    mechanism = family(**{family.scale_name: first.upper}, **asked)
+    assert near(mechanism.epsilon(0, digits=20), mechanism.epsilon(0, digits=20, arithmetic="mpmath"), 18)
+    assert at_most(mechanism, "3/4")
+
+
 def near(enclosure: Any, value: Any, digits: int) -> bool:
     middle = sum(exactly(enclosure)) / 2
     mantissa, exponent = value.man_exp
