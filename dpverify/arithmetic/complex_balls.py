@@ -60,7 +60,11 @@ class ComplexBallArithmetic:
         return x.zeta()
 
     def power(self, x: acb, y: acb) -> acb:
-        return x.pow(y, analytic=self.analytic)
+        found = x.pow(y, analytic=self.analytic)
+        if self.analytic or found.is_finite() or not (y.imag == 0 and y.real > 0):
+            return found
+        largest = (abs(x).upper() ** y.real).upper()  # around 0, where x^y is continuous
+        return acb(arb(0, largest), arb(0, largest))
 
     def atan(self, x: acb) -> acb:
         # The cuts are where 1 + x^2 is negative.

@@ -10,8 +10,8 @@ from flint import ctx
 
 from dpverify.errors import PrecisionError
 
-LARGEST_EFFORT = 400_000
-"""In evaluations of the density at low precision: about five seconds."""
+LARGEST_EFFORT = 250_000
+"""In evaluations of the density at low precision: a few seconds."""
 _BITS = 256
 """The working precision that makes an evaluation twice as dear."""
 

@@ -105,12 +105,12 @@ def loss(v: fmpq, d: int, x: int) -> fmpq:
 
 def excess(v: fmpq, d: int, eps: fmpq, t: int) -> arb:
     """g_t = P(x >= t) - e^eps Q(x >= t)."""
-    growth, normaliser = arb(eps).exp(), _gaussian_sums.whole(v)
+    normaliser = _gaussian_sums.whole(v)
     if t <= 0:
-        return -arb(eps).expm1() - (_gaussian_sums.upper(v, 1 - t + d) - growth * _gaussian_sums.upper(v, 1 - t)) / normaliser
+        return -arb(eps).expm1() - (_gaussian_sums.upper(v, 1 - t + d) - _gaussian_sums.upper(v, 1 - t, eps)) / normaliser
     if t <= d:
-        return 1 - (_gaussian_sums.upper(v, 1 - t + d) + growth * _gaussian_sums.upper(v, t)) / normaliser
-    return (_gaussian_sums.upper(v, t - d) - growth * _gaussian_sums.upper(v, t)) / normaliser
+        return 1 - (_gaussian_sums.upper(v, 1 - t + d) + _gaussian_sums.upper(v, t, eps)) / normaliser
+    return (_gaussian_sums.upper(v, t - d) - _gaussian_sums.upper(v, t, eps)) / normaliser
 
 
 def tail(v: fmpq, k: int) -> arb:

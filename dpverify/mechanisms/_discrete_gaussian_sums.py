@@ -88,12 +88,11 @@ def _profile(m: MultiprecisionArithmetic, v: fmpq, d: int, eps: fmpq) -> Any:
 
 def _sum_from(m: MultiprecisionArithmetic, v: fmpq, k: int) -> Any:
     """The sum of e^{-x^2/(2 v)} over x >= k >= 1, to the working precision relative to its first term."""
-    reach = 2 * float_above(v) * (m.context.dps + 5) * math.log(10)
-    terms = reach / (k + math.sqrt(k * k + reach))
-    if terms > _MOST_TERMS:
+    terms = _terms(v, k, m.context.dps + 5)
+    if not terms <= _MOST_TERMS:
         raise PrecisionError(
-            f"the second opinion adds its sums term by term, and this one has about {terms:.0f} terms; "
-            "ask for fewer digits or a smaller sigma, or rely on the certified answer.",
+            f"the second opinion adds its sums term by term, and one at sigma^2 = {float_above(v):.3g} has more than "
+            f"{_MOST_TERMS} terms; ask for fewer digits or a smaller sigma, or rely on the certified answer.",
             reached=0,
         )
     term = m.exp(m.exact(-(fmpq(k) ** 2) / (2 * v)))
@@ -104,3 +103,12 @@ def _sum_from(m: MultiprecisionArithmetic, v: fmpq, k: int) -> Any:
         total = total + term
         factor = factor * step
     return total
+
+
+def _terms(v: fmpq, k: int, digits: int) -> float:
+    """How many terms the sum from k on has to so many digits; infinity where floats do not reach so far."""
+    try:
+        start, reach = float(k), 2 * float_above(v) * digits * math.log(10)
+    except OverflowError:
+        return 1.0 if fmpq(k) > v * digits else math.inf
+    return reach / (start + math.sqrt(start * start + reach)) if start * start < math.inf else 1.0

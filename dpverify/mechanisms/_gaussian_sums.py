@@ -69,11 +69,11 @@ def second_moment(v: fmpq) -> arb:
         x += 1
 
 
-def upper(v: fmpq, k: int) -> arb:
-    """The sum of e^{-x^2 / (2 v)} over the integers x >= k."""
+def upper(v: fmpq, k: int, growth: fmpq | int = 0) -> arb:
+    """e^growth times the sum of e^{-x^2 / (2 v)} over the integers x >= k. The exponents are added exactly."""
     if k <= 0:
-        return whole(v) - upper(v, 1 - k)
-    return _term(v, fmpq(k)) * _ratio(v, k)
+        return arb(fmpq(growth)).exp() * whole(v) - upper(v, 1 - k, growth)
+    return arb(growth - fmpq(k) ** 2 / (2 * v)).exp() * _ratio(v, k)
 
 
 def _ratio(v: fmpq, k: int) -> arb:

@@ -13,6 +13,7 @@ from dpverify.mechanisms._parameters import scale_parameter
 from dpverify.mechanisms._unimodal import Exactly, UnimodalNoise
 
 _STEPS = 200
+_SMALL = arb(2) ** -6
 
 
 class LaplaceDifference(UnimodalNoise):
@@ -79,32 +80,46 @@ class LaplaceDifference(UnimodalNoise):
 
     def _inside_ball(self, eps: arb, d: arb) -> arb | None:
         """The same, enclosed by two signs."""
-        from dpverify.arithmetic.balls import BALLS
-
         if eps == 0:
             return arb(0)
         c = 1 + d / 2
         low, high = arb(0), (d / 2).mid()
-        w = (eps.mid() / (2 - 2 / c)).mid()
+        w = (eps.mid() * c / d).mid()
         for _ in range(_STEPS):
             if not low < w < high:
                 w = ((low + high) / 2).mid()
-            gap = (_loss(BALLS, w, c) - eps).mid()
+            gap = (_loss_ball(w, d) - eps).mid()
             if gap > 0:
                 high = w
             else:
                 low = w
-            step = (gap / (2 - 2 * c / (c * c - w * w))).mid()
+            step = (gap * (c * c - w * w) / (c * d - 2 * w * w)).mid()
             w = (w - step).mid()
             if abs(step) < w * arb(2) ** (8 - int(ctx.prec)):
                 break
-        for lost in (16, 32, 64, 128):
+        lost = 16
+        while lost < ctx.prec:
             radius = w * arb(2) ** (lost - int(ctx.prec))
             below, above = (w - radius).mid(), (w + radius).mid()
-            if _loss(BALLS, below, c) < eps < _loss(BALLS, above, c):
+            if _loss_ball(below, d) < eps < _loss_ball(above, d):
                 return below.union(above)
+            lost *= 2
         return None
 
 
 def _loss(m: Arithmetic, w: Any, c: Any) -> Any:
     return 2 * w - (m.log1p(w / c) - m.log1p(-w / c))
+
+
+def _loss_ball(w: arb, d: arb) -> arb:
+    """2 w - 2 artanh(z), z = w/(1 + d/2), without the cancellation of a small d: w d/(1 + d/2) - 2 (artanh(z) - z)."""
+    c = 1 + d / 2
+    z = w / c
+    if z > _SMALL:
+        return 2 * w - (z.log1p() - (-z).log1p())
+    # artanh(z) - z = z^3/3 + z^5/5 + ..., below a geometric series from each term on.
+    rest, power, order = arb(0), z**3, 3
+    while power > z**3 * arb(2) ** -int(ctx.prec):
+        rest += power / order
+        power, order = power * z * z, order + 2
+    return w * d / c - 2 * (rest + arb(0).union((power / order / (1 - z * z)).upper()))

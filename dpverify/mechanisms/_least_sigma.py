@@ -21,17 +21,19 @@ from dpverify.errors import PrecisionError
 _COARSE = 12
 """Bits to which an end is enclosed as long as the search still takes long steps."""
 
-_FAR = fmpq(4097, 4096)
-"""A step at least as long as this is a long one."""
+_FAR = 2.0**-4
+"""The log of the excess over the level from which on the end is far away."""
 
 _STRAIGHT = 2**-9
 """A ratio of the ends of a bracket, in logarithms, at which exact secants take over."""
 
+_ADVANCE = 1 + fmpq(1, 2**24)
+"""A step that is shorter led nowhere."""
+
 _ACCURACY = 40
 """Bits to which an excess is computed while an end is approached."""
 
-_TOO_CLOSE = 2**-20
-"""A log excess whose sign is left to a higher precision."""
+_LEAST = 2.0**-1074
 
 _EXACTLY = 1 << 16
 """Bits that hold every dyadic number met here."""
@@ -70,12 +72,18 @@ class LeastSigma:
         """A ball around the least parameter, of relative radius about 2^-bits."""
         width = _COARSE
         while True:
-            low, high = self._right_end(min(width, bits))
+            width = min(width, bits)
+            low, high = self._right_end(width)
             following = self._threshold(high)
             covers: bool | None = False if following == self._t else self._compare(high, following, width + 64)
             if covers and self._compare(low, following, width + 64):
-                far = low > self._covered * _FAR
-                self._covered, self._t = low, self._farthest(low) if far else following
+                advanced = low > self._covered * _ADVANCE
+                self._covered, self._t = low, following
+                # Far from the end the interval that reaches farthest is best; near it that of the best t, by which the
+                # search converges quadratically.
+                far = advanced and self._log_excess(arb(low)) > _FAR
+                if far:
+                    self._t = self._farthest(low)
                 width = _COARSE if far else 2 * width + _COARSE
             elif width < bits:
                 self._covered, width = low, 2 * width + _COARSE
@@ -172,8 +180,6 @@ class LeastSigma:
                 share = at_low / (at_low - at_high) if math.isfinite(at_high) else 0.5
                 middle = (low * arb(width * min(max(share, 0.1), 0.9)).exp()).mid()
                 found = self._log_excess(middle)
-                if abs(found) < _TOO_CLOSE:
-                    break
                 if found > 0:
                     low, at_low = middle, found
                 else:
@@ -181,17 +187,18 @@ class LeastSigma:
         return low, high
 
     def _log_excess(self, x: arb) -> float:
-        """log(excess / level) as a double; -inf where the excess is not positive."""
-        point, precision = x.fmpq(), 64 + self._lost
+        """log(excess / level) as a double, never 0 and of a certain sign; -inf where the excess is far below the level."""
+        point, precision = x.mid().fmpq(), 64 + self._lost
         while precision <= LARGEST_PRECISION:
             with working_precision(precision):
-                value = self._excess(point, self._t)
-                if value < arb(self._level) / 2**20:
+                value, level = self._excess(point, self._t), arb(self._level)
+                if value < level / 2**20:
                     return -math.inf
                 accuracy = int(value.rel_accuracy_bits())
-                if accuracy > _ACCURACY:
+                if accuracy > _ACCURACY and (value > level or value < level):
                     self._lost = max(self._lost, precision - accuracy - 8)
-                    return float((value / arb(self._level)).log())
+                    found = float((value / level).log())
+                    return found or (_LEAST if value > level else -_LEAST)
             precision *= 2
         raise PrecisionError(
             f"delta at the parameter {x.str(10)} was not found at {LARGEST_PRECISION} bits; move the request away from the "

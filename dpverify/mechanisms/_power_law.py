@@ -25,7 +25,7 @@ from dpverify.arithmetic.exact import Number, rational_power
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.arithmetic.text import TEXT, Text
 from dpverify.enclose.refine import check_digits, enclose
-from dpverify.errors import ImpossibleRequest, InputError
+from dpverify.errors import InputError
 from dpverify.mechanisms import _probabilistic
 from dpverify.mechanisms._event import Event
 from dpverify.mechanisms._parameters import Parameter
@@ -135,10 +135,6 @@ class PowerLawNoise(UnimodalNoise):
     def score_variance(self, m: Arithmetic) -> Value:
         """c^(2/p) p^2 Gamma(2 - 1/p)/Gamma(1/p) for p > 1/2."""
         p, c = self.exact_p, self.exact_weight
-        if 2 * p <= 1:
-            raise ImpossibleRequest(
-                f"p = {p}: the Fisher information is infinite for p <= 1/2 (the peak is too sharp); give a larger p."
-            )
         power = rational_power(c, 2 / p)
         if power is not None and p in (1, 2):  # Gamma(1)/Gamma(1) = 1, Gamma(3/2)/Gamma(1/2) = 1/2
             return m.exact(power * p)
@@ -149,6 +145,12 @@ class PowerLawNoise(UnimodalNoise):
     def against_gaussian(self) -> str | None:
         # psi' is c p x^(p - 1) on x > 0.
         return None if self.exact_p < 1 else "heavier" if self.exact_p < _TWO else "lighter" if self.exact_p > _TWO else None
+
+    def fisher_information(self, *, digits: int = 15) -> Enclosure:
+        """E psi'(X)^2 / scale^2; infinite for p <= 1/2, where the peak is too sharp."""
+        if 2 * self.exact_p <= 1:
+            return Enclosure.infinity(digits=check_digits(digits))
+        return super().fisher_information(digits=digits)
 
     def dominating_pair(self) -> Any:
         """That of Laplace noise for p = 1, whose loss has atoms, and that of Gaussian noise for p = 2."""

@@ -84,8 +84,8 @@ class Response(Mechanism):
         blind = cls.bound(epsilon=0, sensitivity=sensitivity, **shape)  # (k - 1)/k, the report of a blind guess
         if blind < least.upper:
             raise ImpossibleRequest(
-                f"the least flip probability is no more than {blind.exact_lower}, that of a blind guess, but the least double that "
-                "satisfies the claim would be; use bound(), and give the probability as a fraction."
+                f"the least flip probability is no more than {blind.exact_lower}, that of a blind guess, but the least double "
+                "that satisfies the claim would be; use bound(), and give the probability as a fraction."
             )
         return super().calibrate(epsilon=epsilon, delta=delta, sensitivity=sensitivity, **shape)
 

@@ -16,7 +16,7 @@ from dpverify.arithmetic.exact import Number, to_exact
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.enclose.decide import is_above
 from dpverify.enclose.refine import check_digits, enclose
-from dpverify.errors import ImpossibleRequest, InputError, NotCovered
+from dpverify.errors import InputError, NotCovered
 from dpverify.mechanisms._parameters import Parameter, checked_epsilon, positive, scale_parameter
 from dpverify.mechanisms._unimodal import Exactly, UnimodalNoise
 from dpverify.mechanisms._unimodal_pair import StaircasePair
@@ -231,8 +231,8 @@ class Staircase(UnimodalNoise):
         return {share for share in (self.exact_gamma, double - fmpq(double.floor())) if 0 < share < 1}
 
     def fisher_information(self, *, digits: int = 15) -> Enclosure:
-        """Refused: the density has jumps, so the information about the answer is infinite."""
-        raise ImpossibleRequest("the Fisher information of Staircase noise is infinite: its density has jumps.")
+        """Infinite: the density has jumps."""
+        return Enclosure.infinity(digits=check_digits(digits))
 
     # The published mechanism.
 

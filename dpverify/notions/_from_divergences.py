@@ -12,7 +12,7 @@ from dpverify.enclose.refine import enclose
 from dpverify.enclose.root import positive_root
 from dpverify.errors import ImpossibleRequest
 from dpverify.guarantees import ZCDP, ConcentratedDP, GaussianDP, RenyiDP
-from dpverify.notions import renyi_conversion
+from dpverify.notions import renyi_conversion, renyi_exact
 from dpverify.notions._checks import checked_epsilon
 from dpverify.notions._conversion import Conversion, Wish, arb_of, curve_point, exactly, safe, same, to_fmpq, to_fraction
 from dpverify.notions.gaussian_dp import gaussian_profile
@@ -23,12 +23,13 @@ _ZERO = fmpq(0)
 def renyi_to_approx(given: RenyiDP, wish: Wish) -> Conversion:
     solved = wish.one_of_epsilon_and_delta("ApproxDP")
     if solved == "delta":
-        found = renyi_conversion.delta_from_renyi(given.order, given.epsilon, wish.epsilon, digits=wish.digits)
+        found = renyi_exact.delta_from_renyi(given.order, given.epsilon, wish.epsilon, digits=wish.digits)
         other = checked_epsilon(wish.epsilon)
     else:
-        found = renyi_conversion.epsilon_from_renyi(given.order, given.epsilon, wish.delta, digits=wish.digits)
+        found = renyi_exact.epsilon_from_renyi(given.order, given.epsilon, wish.delta, digits=wish.digits)
         other = renyi_conversion.some_delta(wish.delta)
-    return curve_point(given, found, other, solved, tight=False, because="Canonne, Kamath and Steinke 2020, Proposition 12")
+    because = "the worst pair has two outcomes (Asoodeh et al. 2021); for a formula, see Canonne, Kamath and Steinke 2020"
+    return curve_point(given, found, other, solved, tight=True, because=because)
 
 
 def renyi_to_renyi(given: RenyiDP, wish: Wish) -> Conversion:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -24,7 +25,17 @@ from dpverify.guarantees import (
     RenyiDP,
 )
 from dpverify.mechanisms import by_name
-from dpverify.notions import approximate, concentrated, conversion, gaussian_dp, groups, probabilistic, renyi, renyi_conversion
+from dpverify.notions import (
+    approximate,
+    concentrated,
+    conversion,
+    gaussian_dp,
+    groups,
+    probabilistic,
+    renyi,
+    renyi_conversion,
+    renyi_exact,
+)
 from dpverify.notions.gaussian_pair import GaussianPair
 
 epsilons = st.fractions("1/100", 8, max_denominator=100)
@@ -237,3 +248,57 @@ def test_group_privacy_bounds_the_mechanism_further_out(shift: Any, size: int, e
 def test_gaussian_groups_are_exact() -> None:
     assert groups.for_groups(GaussianDP(mu="1/3"), 5).guarantee == GaussianDP(mu="5/3")
     assert groups.for_groups(RenyiDP(order=32, epsilon=1), 3).guarantee == RenyiDP(order=8, epsilon=9)
+
+
+@given(
+    order=st.fractions("21/20", 20, max_denominator=20),
+    divergence=st.fractions("1/50", 4, max_denominator=50),
+    epsilon=epsilons,
+    share=st.fractions("1/100", "99/100", max_denominator=100),
+)
+@settings(max_examples=25)
+def test_one_order_bounds_every_pair_of_coins(order: Any, divergence: Any, epsilon: Any, share: Any) -> None:
+    """A pair of coins (p, q), q the least that the divergence allows: none has a larger p - e^epsilon q, and the formula of
+    Canonne, Kamath and Steinke is never below."""
+    exact = renyi_exact.delta_from_renyi(order, divergence, epsilon)
+    assert exact.exact_lower <= renyi_conversion.delta_from_renyi(order, divergence, epsilon).exact_upper
+    m = mpmath.mp.clone()
+    m.dps = 30
+    a, r, e, p = (m.mpf(x.numerator) / x.denominator for x in (order, divergence, epsilon, share))
+
+    def excess(q: Any) -> Any:
+        return p**a * q ** (1 - a) + (1 - p) ** a * (1 - q) ** (1 - a) - m.exp((a - 1) * r)
+
+    low, high = m.mpf(0), p
+    for _ in range(90):
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    assert p - m.exp(e) * high <= m.mpf(exact.upper) + m.mpf(10) ** -15
+
+
+@given(
+    order=st.fractions("21/20", 20, max_denominator=20),
+    divergence=st.fractions("1/50", 4, max_denominator=50),
+    epsilon=epsilons,
+)
+@settings(max_examples=15)
+def test_the_exact_conversion_is_inverted(order: Any, divergence: Any, epsilon: Any) -> None:
+    delta = renyi_exact.delta_from_renyi(order, divergence, epsilon, digits=20)
+    if 0 < delta.exact_upper < 1:
+        back = renyi_exact.epsilon_from_renyi(order, divergence, delta.exact_upper, digits=16)
+        assert abs(back.exact_upper - epsilon) < Fraction(1, 10**10) * (1 + epsilon)
+
+
+def test_the_exact_conversion_is_attained_by_a_pair_of_coins() -> None:
+    """A grid over p comes as near as the grid is fine."""
+    order, divergence, epsilon = 2, 1.0, 2.0
+    best = 0.0
+    for i in range(1, 4000):
+        p, low, high = i / 4000, 0.0, i / 4000
+        for _ in range(60):
+            q = (low + high) / 2
+            moment = p**2 / q + (1 - p) ** 2 / (1 - q) if q > 0 else math.inf
+            low, high = (q, high) if moment > math.exp(divergence) else (low, q)
+        best = max(best, p - math.exp(epsilon) * high)
+    exact = renyi_exact.delta_from_renyi(order, 1, 2).upper
+    assert best <= exact <= best + 1e-5
