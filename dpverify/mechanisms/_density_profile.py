@@ -46,10 +46,15 @@ _MOST_BOXES = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """The event: disjoint intervals (no high end: infinite), and a bound on the P-mass of what is left out of them."""
+    """The event where the loss exceeds eps, as far as it is decided.
+
+    `intervals`: disjoint (no high end: infinite). `missed`: they have a divergence of P from Q that is below the whole by at
+    most this. `unsure`: what the points have of which it is not known on which side they lie, the P-mass or the Q-mass.
+    """
 
     intervals: tuple[tuple[arb, arb | None], ...]
     missed: arb
+    unsure: arb
     undecided: tuple[tuple[arb, arb], ...] = ()
 
 
@@ -62,10 +67,12 @@ def loss(law: Density, x: arb, d: arb) -> arb:
 
 def half_line(law: Density, eps: arb, d: arb) -> Region:
     """The event of a log-concave density."""
+    if eps == 0 and law.is_even:
+        return _right_of_half(law, d)
     low = None if law.low is None else arb(law.low) + d
     high = None if law.high is None else arb(law.high)
     if low is not None and high is not None and low >= high:
-        return Region(intervals=((low.lower(), None),), missed=arb(0))
+        return Region(intervals=((low.lower(), None),), missed=arb(0), unsure=arb(0))
     start = _middle(low, high, arb(law.middle) + d / 2)
     left, right = _bracket(law, eps, d, start, low, high)
     best, nearest = start, arb.pos_inf()
@@ -96,10 +103,36 @@ def half_line(law: Density, eps: arb, d: arb) -> Region:
             side = -1
         else:
             break
-    if not nearest < 1:  # no root inside: the loss stays on one side up to an end of the common support
-        best = right if high is not None and not right < high else left
-    wide = (right - left).upper() * law.value(BALLS, left.union(right) - d).abs_upper() / law.total()
-    return Region(intervals=((best.mid(), None),), missed=(wide.min(1) * nearest.expm1().min(1)).upper())
+    if nearest <= goal:
+        left, right = _tightened(law, eps, d, best, left, right)
+    p, unsure = _masses(law, left, right, d)
+    if nearest == 0:  # a root, up to which and beyond which the sign is known: the loss does not fall
+        return Region(intervals=((best, None),), missed=arb(0), unsure=unsure)
+    if nearest < 1 and left <= best <= right:  # between here and the root |p - e^eps q| <= (e^nearest - 1) p
+        return Region(intervals=((best, None),), missed=(p * nearest.expm1()).upper(), unsure=unsure)
+    # No root inside: the loss stays on one side up to an end of the common support, to which the bracket has shrunk.
+    return Region(intervals=((right, None),), missed=p, unsure=unsure)
+
+
+def _tightened(law: Density, eps: arb, d: arb, root: arb, left: arb, right: arb) -> tuple[arb, arb]:
+    """Points as near to a root as the sign of L - eps is known, where that is near."""
+    for power in (int(ctx.prec) - 16, int(ctx.prec) // 2, int(ctx.prec) // 4):
+        away = arb(2) ** -power * (1 + abs(root))
+        low, high = (root - away).lower(), (root + away).upper()
+        if left < low and loss(law, low, d) < eps:
+            left = low
+        if high < right and loss(law, high, d) > eps:
+            right = high
+        if left == low and right == high:
+            break
+    return left, right
+
+
+def _masses(law: Density, left: arb, right: arb, d: arb) -> tuple[arb, arb]:
+    """Bounds on the P-mass, and on both the P-mass and the Q-mass, between two points."""
+    box, share = left.union(right), (right - left) / law.total()
+    p, q = law.value(BALLS, box - d).abs_upper() * share, law.value(BALLS, box).abs_upper() * share
+    return p.upper(), p.max(q).upper()
 
 
 def _middle(low: arb | None, high: arb | None, guess: arb) -> arb:
@@ -112,7 +145,7 @@ def _middle(low: arb | None, high: arb | None, guess: arb) -> arb:
 
 def _bracket(law: Density, eps: arb, d: arb, start: arb, low: arb | None, high: arb | None) -> tuple[arb, arb]:
     """Points with L < eps and L > eps, or the ends of the common support."""
-    left, right = (start if low is None else low.upper()), (start if high is None else high.lower())
+    left, right = (start if low is None else low.lower()), (start if high is None else high.upper())
     if low is None:
         left = _galloped(law, eps, d, start, -1)
     if high is None:
@@ -123,14 +156,15 @@ def _bracket(law: Density, eps: arb, d: arb, start: arb, low: arb | None, high: 
 def _galloped(law: Density, eps: arb, d: arb, x: arb, side: int) -> arb:
     """A point left (side -1) of x with L < eps, or right of it (side 1) with L > eps."""
     step = arb(1)
+    gap = arb(0)
     for _ in range(_GALLOP):
         gap = (loss(law, x, d) - eps) * side
         if gap > 0:
             return x
-        if not gap < 0:
+        if not gap.is_finite():
             raise _Undecided
         x, step = (x + side * step).mid(), 2 * step
-    raise _out_of_reach(law)
+    raise _out_of_reach(law) if gap < 0 else _Undecided
 
 
 class _Undecided(Exception):
@@ -143,9 +177,14 @@ def _out_of_reach(law: Density) -> NotCovered:
 
 def intervals(law: Density, eps: arb, d: arb) -> Region:
     """The event of an even unimodal density, for eps >= 0: it lies right of d/2."""
-    if eps == 0:
-        return Region(intervals=(((d / 2).mid(), None),), missed=arb(0))
-    return _scanned(law, eps, d, (d / 2).lower())
+    return _right_of_half(law, d) if eps == 0 else _scanned(law, eps, d, (d / 2).lower())
+
+
+def _right_of_half(law: Density, d: arb) -> Region:
+    """The event of an even unimodal density at eps = 0: all that is right of d/2."""
+    half = d / 2
+    missed, unsure = _masses(law, half.lower(), half.upper(), d) if half.rad() > 0 else (arb(0), arb(0))
+    return Region(intervals=((half.mid(), None),), missed=missed, unsure=unsure)
 
 
 def everywhere(law: Density, eps: arb, d: arb) -> Region:
@@ -164,11 +203,11 @@ def everywhere(law: Density, eps: arb, d: arb) -> Region:
 def _scanned(law: Density, eps: arb, d: arb, first: arb) -> Region:
     """The event right of `first`."""
     inner: list[tuple[arb, arb | None]] = []
-    missed = arb(0)
+    missed = unsure = arb(0)
     undecided: list[tuple[arb, arb]] = []
     top, beyond = _top(law, eps, d)
     if beyond is None:
-        missed += (law.upper((top - d).lower()) / law.total()).upper()
+        missed = unsure = (law.upper((top - d).lower()) / law.total()).upper()
         undecided.append((top, arb.pos_inf()))
     breaks = sorted({*(arb(k).mid() for k in law.kinks), *((arb(k) + d).mid() for k in law.kinks)}, key=float)
     edges = [first, *(b for b in breaks if first < b < top), top]
@@ -190,15 +229,16 @@ def _scanned(law: Density, eps: arb, d: arb, first: arb) -> Region:
                 waiting += [(middle, right), (left, middle)]
             else:
                 share = abs(gap).upper().expm1().min(1) if gap.is_finite() else 1
-                most = law.value(BALLS, left.union(right) - d).abs_upper() * share
-                missed += ((right - left) * most / law.total()).upper()
+                p, both = _masses(law, left, right, d)
+                unsure = (unsure + both).upper()
+                missed = (missed + p * share).upper()
                 undecided.append((left, right))
     if beyond:
         if inner and inner[-1][1] is not None and not inner[-1][1] < top:
             inner[-1] = (inner[-1][0], None)
         else:
             inner.append((top, None))
-    return Region(intervals=tuple(inner), missed=missed, undecided=tuple(undecided))
+    return Region(intervals=tuple(inner), missed=missed, unsure=unsure, undecided=tuple(undecided))
 
 
 def _top(law: Density, eps: arb, d: arb) -> tuple[arb, bool | None]:
@@ -499,7 +539,7 @@ def _mass(pair: DensityPair, eps: fmpq, *, of_q: bool) -> arb | fmpq:
         return arb.nan()
     p, q = region_masses(law, region, arb(d))
     found = q if of_q else p
-    return found + arb(0, 1) * (region.missed if not of_q else region.missed * (-arb(eps)).exp() + region.missed)
+    return found + arb(0, 1) * region.unsure
 
 
 def _mixture(law: Density, d: fmpq, order: fmpq) -> Density:

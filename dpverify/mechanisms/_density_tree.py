@@ -55,10 +55,17 @@ def _power(expression: sympy.Expr, parts: list[Function]) -> Function:
     exponent = expression.args[1]
     if exponent.is_Integer:
         power = int(exponent)
-        return lambda m, x: parts[0](m, x) ** power
+        return lambda m, x: _integer_power(parts[0](m, x), power)
     if exponent.has(X):  # a^b = e^(b log a)
         return lambda m, x: m.exp(parts[1](m, x) * m.log(parts[0](m, x)))
     return lambda m, x: m.power(parts[0](m, x), parts[1](m, x))
+
+
+def _integer_power(x: Any, power: int) -> Any:
+    if isinstance(x, arb) and power > 0 and x.mid() == 0:  # a ball around 0 has no power in Arb's own view
+        largest = x.abs_upper() ** power if x != 0 else arb(0)
+        return largest.union(arb(0) if power % 2 == 0 else -largest)
+    return x**power
 
 
 def _folded(values: list[Any], join: Callable[[Any, Any], Any]) -> Any:

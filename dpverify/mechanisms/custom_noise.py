@@ -24,6 +24,7 @@ from dpverify.mechanisms._unimodal import Exactly, UnimodalNoise
 
 _ZERO = fmpq(0)
 _ATTEMPTS = 2
+_PROFILE = "the integral of max(0, f(x - d) - exp(epsilon)*f(x)) (or the same for f(-x)), d = sensitivity/scale"
 
 
 class Integrated(_unimodal_engine.Certified):
@@ -87,9 +88,8 @@ class CustomNoise(UnimodalNoise):
     texts: ClassVar[dict[str, str]] = {
         "delta": "the integral of max(0, f(x - d) - exp(epsilon)*f(x)), f the density, d = sensitivity/scale; where f is not "
         "symmetric the larger of that and the same for f(-x)",
-        "epsilon": "the least epsilon >= 0 with delta(epsilon) <= delta",
-        "scale": "the least scale with delta(epsilon) <= delta, delta(epsilon) the integral of "
-        "max(0, f(x - d) - exp(epsilon)*f(x)) (or the same for f(-x)), d = sensitivity/scale",
+        "epsilon": f"the least epsilon >= 0 with delta(epsilon) <= delta, delta(epsilon) {_PROFILE}",
+        "scale": f"the least scale with delta(epsilon) <= delta, delta(epsilon) {_PROFILE}",
     }
 
     @classmethod
