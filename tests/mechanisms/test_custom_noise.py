@@ -362,3 +362,19 @@ def test_a_threshold_on_a_double_is_found() -> None:
     scale = 2 * m.gamma(m.mpf(5) / 4)
     value = m.quad(lambda y: m.exp(-((y - 1) ** 4)) - m.e * m.exp(-(y**4)), [1, 2, 3, 5]) / scale
     assert abs(m.mpf(noise.delta(1, digits=20).decimal(20)) - value) < m.mpf(10) ** -18
+
+
+def test_the_reflection_identity_and_enclosures_that_nest() -> None:
+    noise = custom("sech", "6/5")
+    with working_precision(120):
+        eps = arb(fmpq(1, 3))
+        front, back = (arb(noise.delta(value, digits=25).bounds(30)[0]) for value in ("1/3", "-1/3"))
+        assert abs((-eps).exp() * front - (-eps).expm1() - back) < arb(10) ** -23
+    wide, narrow = noise.delta("1/3", digits=10), noise.delta("1/3", digits=30)
+    assert wide.exact_lower <= narrow.exact_lower <= narrow.exact_upper <= wide.exact_upper
+
+
+def test_the_least_scale_is_linear_in_the_sensitivity() -> None:
+    one = dv.CustomNoise.bound(epsilon="1/3", delta="1/100", density=TWINS["cube"][0], sensitivity="7/5", digits=20)
+    two = dv.CustomNoise.bound(epsilon="1/3", delta="1/100", density=TWINS["cube"][0], sensitivity="7/5000", digits=20)
+    assert abs(two.exact_upper * 1000 / one.exact_upper - 1) < Fraction(1, 10**17)

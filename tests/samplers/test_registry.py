@@ -21,7 +21,7 @@ from dpverify.mechanisms._additive import AdditiveNoise
 from dpverify.samplers.sampler import EXACT, IDEAL_MODEL_DOUBLE
 
 ALPHA = 1e-7
-SAMPLES = 20_000
+SAMPLES = 10_000
 LARGEST = 20
 """A larger epsilon is no claim that samples speak about."""
 
@@ -59,11 +59,15 @@ def claims(member: Any) -> list[tuple[float, float]]:
     return found
 
 
+def samples(member: Any) -> int:
+    """Fewer where each is found by a search in a density that the user states."""
+    return SAMPLES // 8 if member.name == "custom-noise" else SAMPLES
+
+
 def under_audit(member: Any, sampler: Any, epsilon: float, delta: float, alpha: float) -> Verdict:
     outputs = "bits" if sampler.exactness == EXACT else "reals"
-    result = audit(
-        sampler, inputs=member.neighbours(), epsilon=epsilon, delta=delta, samples=SAMPLES, alpha=alpha, seed=3, outputs=outputs
-    )
+    asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "samples": samples(member), "alpha": alpha, "seed": 3}
+    result = audit(sampler, inputs=member.neighbours(), outputs=outputs, **asked)
     return result.verdict
 
 
@@ -91,7 +95,7 @@ def test_additive_noise_is_exact_on_a_grid(name: str) -> None:
     member = family(**{family.scale_name: 1}, **family.typical_shapes()[0])
     sampler = member.sampler(granularity="1/8")
     assert sampler.exactness == EXACT
-    outputs = sampler(0, np.random.default_rng(1), 2_000)
+    outputs = sampler(0, np.random.default_rng(1), samples(member) // 10)
     assert np.array_equal(outputs * 8, np.rint(outputs * 8))
     for epsilon, delta in claims(member)[-1:]:
         assert under_audit(member, sampler, epsilon, delta, ALPHA) is Verdict.NOT_REFUTED
