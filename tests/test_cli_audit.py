@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from functools import partial
+from pathlib import Path
 
 # Randomized response as coin counts: a true epsilon of log 3 = 1.0986; alpha = 1e-6 and a fixed seed.
 COIN = """
@@ -253,6 +254,7 @@ def test_an_interrupted_audit_hands_over_what_it_measured(mechanism, root: Path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a shell may have it ignored in the background
     )
     while not started.exists() and running.poll() is None:
         time.sleep(0.05)
