@@ -9,12 +9,15 @@ INSTALLED := $(VENV)/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: demo test lint types layers format readme clean
+.PHONY: demo test coverage lint types layers format readme clean
 
 demo: $(INSTALLED)
 	@$(BIN)/python examples/demo.py
 
 test: $(INSTALLED)
+	$(BIN)/python -m pytest -n auto
+
+coverage: $(INSTALLED)
 	$(BIN)/python -m pytest -n auto --cov
 
 lint: $(INSTALLED)

@@ -9,13 +9,13 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from functools import partial
-from pathlib import Path
+    from pathlib import Path
 
 # Randomized response as coin counts: a true epsilon of log 3 = 1.0986; alpha = 1e-6 and a fixed seed.
 COIN = """

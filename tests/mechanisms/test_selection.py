@@ -140,7 +140,7 @@ SIGNS = st.lists(st.sampled_from([-1, 0, 1]), min_size=4, max_size=4)
 
 @each_kind
 @given(scores=st.lists(ROUND, min_size=2, max_size=4), signs=SIGNS, epsilon=st.fractions(0, 1, max_denominator=8))
-@settings(max_examples=40)
+@settings(max_examples=15)
 def test_no_neighbours_exceed_the_profile(
     family: Any, shape: Any, scores: list[Fraction], signs: list[int], epsilon: Fraction
 ) -> None:

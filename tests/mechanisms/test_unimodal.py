@@ -188,7 +188,7 @@ def near(enclosure: Enclosure, value: Any, digits: int) -> bool:
 
 @each_law
 @given(eps=st.fractions("1/50", 4, max_denominator=50), shift=st.fractions("1/5", 5, max_denominator=20))
-@settings(max_examples=4)
+@settings(max_examples=2)
 def test_the_profile_is_the_definition(law: Any, eps: Fraction, shift: Fraction) -> None:
     noise = getattr(dv, law[0])(1, **law[1], sensitivity=shift)
     assert near(noise.delta(eps, digits=25), divergence(law, q(eps), q(shift)), 17)
@@ -398,7 +398,7 @@ def test_truncated_laplace_borders() -> None:
     d=st.fractions("1/10", 6, max_denominator=12),
     eps=st.fractions(0, 8, max_denominator=7),
 )
-@settings(max_examples=80)
+@settings(max_examples=20)
 def test_staircase_masses_by_summing_cell_by_cell(step: Fraction, gamma: Fraction, d: Fraction, eps: Fraction) -> None:
     noise = dv.Staircase(1, step, gamma, sensitivity=d)
 
@@ -558,10 +558,9 @@ def test_power_moments_and_mean_losses_are_the_integrals(law: Any) -> None:
             return m.quad(g, [low, *inner, high])
 
     with working_precision(100):
-        for order in (fmpq(1, 2), fmpq(5, 4)):
-            a = m.mpf(int(order.p)) / int(order.q)
-            value = total(lambda x, a=a: p(x) ** a * r(x) ** (1 - a) if p(x) > 0 and r(x) > 0 else m.mpf(0))
-            assert abs(arb(pair.power_moment(order)) - arb(m.nstr(value, 30))) < arb(10) ** -12
+        a = m.mpf(5) / 4
+        value = total(lambda x: p(x) ** a * r(x) ** (1 - a) if p(x) > 0 and r(x) > 0 else m.mpf(0))
+        assert abs(arb(pair.power_moment(fmpq(5, 4))) - arb(m.nstr(value, 30))) < arb(10) ** -12
         mean = total(lambda x: p(x) * m.log(p(x) / r(x)) if p(x) > 0 and r(x) > 0 else m.mpf(0))
         assert abs(arb(pair.mean_loss()) - arb(m.nstr(mean, 30))) < arb(10) ** -11
         square = total(lambda x: p(x) * m.log(p(x) / r(x)) ** 2 if p(x) > 0 and r(x) > 0 else m.mpf(0))
