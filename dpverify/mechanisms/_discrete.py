@@ -8,7 +8,8 @@ laws does not matter.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Self
 
 from flint import arb, fmpq
 
@@ -39,6 +40,12 @@ class IntegerNoise(Mechanism):
     def shift(self) -> int:
         """The sensitivity D as an integer."""
         return int(self.exact_sensitivity.p)
+
+    @classmethod
+    def contenders(cls, *, epsilon: Number, delta: Number, sensitivity: Number) -> Iterator[tuple[str, Callable[[], Self]]]:
+        """The least noise, for answers in whole numbers."""
+        for shape, make in super().contenders(epsilon=epsilon, delta=delta, sensitivity=sensitivity):
+            yield ", ".join(filter(None, [shape, "whole-number answers"])), make  # type: ignore[misc]
 
     def dominating_pairs(self) -> tuple[DominatingPair, ...]:
         return (self.pair(),)
