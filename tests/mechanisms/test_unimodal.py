@@ -123,9 +123,11 @@ LAWS: list[tuple[str, dict[str, str], Callable[[Any], Any], list[Any], Any]] = [
     ("StudentT", {"nu": "1"}, student("1"), [], m.inf),
     ("StudentT", {"nu": "7/2"}, student("7/2"), [], m.inf),
     ("Uniform", {}, lambda x: m.mpf(1) / 2 if abs(x) <= 1 else m.mpf(0), [-1, 1], 1),
+    ("Triangular", {}, lambda x: max(m.mpf(0), 1 - abs(x)), [-1, 0, 1], 1),
     ("TruncatedLaplace", {"cutoff": "3"}, truncated("3"), [-3, 0, 3], 3),
     ("Staircase", {"step": "1/2", "gamma": "2/5"}, stairs("1/2", "2/5"), [], 200),
 ]
+BOUNDED = ("Uniform", "Triangular", "TruncatedLaplace")
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: "-".join([law[0], *law[1].values()]).replace("/", ":"))
 
 
@@ -364,6 +366,22 @@ def test_uniform_noise_is_exact() -> None:
     assert noise.fisher_information().is_infinite
 
 
+def test_triangular_noise_has_an_infimum_that_no_epsilon_reaches() -> None:
+    noise = dv.Triangular(1, sensitivity="1/2")
+    with pytest.raises(ImpossibleRequest, match="no finite epsilon"):
+        noise.epsilon("1/8")
+    with pytest.raises(ImpossibleRequest, match="only one neighbour"):
+        noise.epsilon("0.124")
+    assert near(noise.epsilon("0.126", digits=25), -m.log1p(-q("1/4") / q("0.252")), 22)
+    assert near(noise.epsilon("0.3", digits=25), -m.log(q("2.25") / q("1.4") - 1), 22)
+    assert dv.Triangular(1, sensitivity=3).delta(7) == 1
+    for epsilon, delta in (("1/2", "1/10"), ("1/2", "3/5"), ("0", "1/5"), ("3", "1e-9")):
+        scale = dv.Triangular.bound(epsilon=epsilon, delta=delta, sensitivity="7/3", digits=30)
+        at = dv.Triangular(scale.exact_upper, sensitivity="7/3")
+        assert near(at.delta(epsilon, digits=25), q(delta), 20)
+    assert noise.tail_bound("1/8", digits=20).decimal(15) == "0.646446609406726"  # 1 - 1/sqrt(8)
+
+
 @given(epsilon=st.fractions("1/50", 8, max_denominator=50), power=st.integers(1, 40))
 @settings(max_examples=25)
 def test_the_published_truncated_laplace_mechanism_is_tight(epsilon: Fraction, power: int) -> None:
@@ -536,7 +554,7 @@ def test_the_pair_has_the_profile_and_the_tail_of_the_loss(law: Any, eps: Fracti
             assert one.loss_limit() >= 0 if isinstance(one.loss_limit(), fmpq) else not one.loss_limit() < 0
 
 
-@pytest.mark.parametrize("law", [law for law in LAWS if law[0] not in ("Uniform", "TruncatedLaplace")], ids=lambda law: law[0])
+@pytest.mark.parametrize("law", [law for law in LAWS if law[0] not in BOUNDED], ids=lambda law: law[0])
 def test_power_moments_and_mean_losses_are_the_integrals(law: Any) -> None:
     name, shape, f, kinks, reach = law
     noise = getattr(dv, name)(1, **shape, sensitivity="6/5")
@@ -567,22 +585,29 @@ def test_power_moments_and_mean_losses_are_the_integrals(law: Any) -> None:
         assert abs(arb(pair.loss_variance()) - arb(m.nstr(square - mean**2, 30))) < arb(10) ** -10
 
 
-def _chernoff_integrand(f: Any, order: Any, x: Any) -> Any:
-    return f(x - 1) ** order * f(x) ** (1 - order)
+def _chernoff_integrand(f: Any, d: Any, order: Any, x: Any) -> Any:
+    return f(x - d) ** order * f(x) ** (1 - order)
 
 
 def test_pairs_of_bounded_noise_have_infinite_losses() -> None:
-    for noise in (dv.Uniform(1), dv.TruncatedLaplace(1, 2), dv.TruncatedLaplace(1, "3/4")):
+    triangle, uniform = lambda x: max(m.mpf(0), 1 - abs(x)), lambda x: m.mpf(1) / 2
+    for noise, f in (
+        (dv.Uniform(1), uniform),
+        (dv.Triangular(1, sensitivity="1/3"), triangle),
+        (dv.Triangular(1, sensitivity="4/3"), triangle),
+        (dv.TruncatedLaplace(1, 2), truncated("2")),
+        (dv.TruncatedLaplace(1, "3/4"), truncated("3/4")),
+    ):
+        d = q(str(noise.shift))
         pair = noise.dominating_pair()
         with working_precision(100):
             assert pair.loss_limit() == arb.pos_inf()
             assert pair.mean_loss() == arb.pos_inf()
             assert pair.power_moment(fmpq(2)) == arb.pos_inf()
-            f = truncated(str(noise.reach)) if isinstance(noise, dv.TruncatedLaplace) else (lambda x: m.mpf(1) / 2)
             a = q(str(noise.reach))
             for order in (Fraction(1, 2), Fraction(1, 3)):
-                integrand = partial(_chernoff_integrand, f, q(order))
-                value = m.quad(integrand, sorted({1 - a, m.mpf(0), min(a, m.mpf(1)), a}))
+                integrand = partial(_chernoff_integrand, f, d, q(order))
+                value = m.quad(integrand, sorted({d - a, *(k for k in (m.mpf(0), d) if d - a < k < a), a}))
                 found = arb(pair.power_moment(fmpq(order.numerator, order.denominator)))
                 assert abs(found - arb(m.nstr(value, 30))) < arb(10) ** -20
 
