@@ -11,7 +11,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias
 
-from dpverify.errors import InputError
+from dpverify.errors import InputError, shown
 
 
 class Verdict(StrEnum):
@@ -43,7 +43,9 @@ class _Guarantee:
             if field.type == "Quantity":
                 value = _exact(getattr(self, field.name), field.name)
                 if field.name in self.below_one and value >= 1:
-                    raise InputError(f"{field.name} = {value}: what may always fail is no guarantee; give less than 1.")
+                    raise InputError(
+                        f"{field.name} = {shown(value, str)}: what may always fail is no guarantee; give less than 1."
+                    )
                 object.__setattr__(self, field.name, value)
 
     def __str__(self) -> str:
@@ -211,5 +213,5 @@ def _exact(value: Quantity, name: str) -> Fraction:
 
     number = to_exact(value, name)
     if number < 0:
-        raise InputError(f"{name} = {value}: no guarantee has a negative {name}; give a number >= 0.")
+        raise InputError(f"{name} = {shown(value, str)}: no guarantee has a negative {name}; give a number >= 0.")
     return Fraction(int(number.p), int(number.q))

@@ -17,10 +17,13 @@ from typing import Protocol, TypeAlias
 
 from flint import arb, fmpq
 
+from dpverify.enclose.effort import spend
 from dpverify.errors import PrecisionError
 
 LARGEST_EFFORT = 20_000
 """Boxes examined before giving up."""
+_COST = 50
+"""What a box costs, in evaluations of a simple function."""
 _STEPS = 60
 """Steps uphill within one box; they only choose the point at which the concave bound is taken."""
 
@@ -117,6 +120,7 @@ class _Search:
         effort = 0
         while waiting:
             effort += 1
+            spend(_COST)
             if effort > LARGEST_EFFORT:
                 raise PrecisionError(
                     f"{self.what()}: the maximum was not found among {LARGEST_EFFORT} boxes; ask for fewer digits, or move"

@@ -12,13 +12,17 @@ from typing import Any
 from flint import acb, arb, ctx
 
 from dpverify.arithmetic.complex_balls import ANALYTIC, PLAIN
+from dpverify.enclose.effort import spend
 from dpverify.errors import PrecisionError
 
 Integrand = Callable[[Any, acb], acb]
 """f(m, x), m being complex balls. Where m is `ANALYTIC` the answer must not be finite unless f is analytic on x."""
 
 LARGEST_EFFORT = 15_000
-"""Evaluations before giving up: a few seconds."""
+"""Evaluations of one integral before giving up."""
+
+_COST = 3
+"""What an evaluation costs, in those of a simple function."""
 
 _NO_ABSOLUTE_GOAL = -(10**7)
 """As a power of two. Integrals may be as small as they like: only the relative error counts."""
@@ -29,7 +33,7 @@ def integral(integrand: Integrand, ends: Sequence[arb], *, within: arb | None = 
 
     The first piece is enclosed to about the working precision relative to its own size, the others relative to the sum so far;
     or all of them to a radius of about `within`. So the first piece should hold a fair share, and no sign change. Raises
-    PrecisionError when the effort is spent.
+    PrecisionError when the effort is spent, that of this integral or of the whole question (`enclose.effort`).
     """
 
     count, failure = 0, None
@@ -39,6 +43,7 @@ def integral(integrand: Integrand, ends: Sequence[arb], *, within: arb | None = 
         count += 1
         if count <= LARGEST_EFFORT and failure is None:
             try:
+                spend(_COST)
                 return integrand(ANALYTIC if analytic else PLAIN, x)
             except Exception as error:  # it would not find its way through the integrator
                 failure = error

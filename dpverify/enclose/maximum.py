@@ -7,19 +7,19 @@ bound falls under a value that the function takes.
 from __future__ import annotations
 
 import heapq
-import time
 from collections.abc import Callable
 from itertools import pairwise
 
 from flint import arb
 
+from dpverify.enclose.effort import spend
 from dpverify.errors import PrecisionError
 
 LARGEST_EFFORT = 20_000
 """Intervals examined before giving up."""
 
-PATIENCE = 2
-"""Seconds before giving up: a function whose values are integrals may use them up long before the intervals are."""
+_COST = 10
+"""What an interval costs, in evaluations of a simple function; values that are integrals count beside."""
 
 
 def maximum(
@@ -36,22 +36,22 @@ def maximum(
     `at(x)` encloses the value at an exact x; `bound(low, high)` encloses or exceeds every value on [low, high] (its upper
     end counts). `known` is a lower bound that holds already; the search starts from the pieces between `ends`. Runs at the
     working precision in force, and answers with a wider ball where that is too low. Raises PrecisionError, naming `what()`,
-    when the effort is spent.
+    when the effort is spent, that of this search or of the whole question (`enclose.effort`).
     """
-    deadline = time.monotonic() + PATIENCE
     best = known.lower()
     tolerance = 1 + arb(2) ** -bits
     waiting: list[tuple[float, int, arb, arb, arb]] = []
     settled = best
     count = 0
 
-    def spend() -> None:
-        if count > LARGEST_EFFORT or time.monotonic() > deadline:
+    def count_one() -> None:
+        if count > LARGEST_EFFORT:
             raise PrecisionError(
-                f"{what()}: the search for the maximum did not close within {LARGEST_EFFORT} intervals or {PATIENCE} seconds;"
+                f"{what()}: the search for the maximum did not close within {LARGEST_EFFORT} intervals;"
                 " ask for fewer digits, or move the request away from the extreme.",
                 reached=0,
             )
+        spend(_COST)
 
     def add(low: arb, high: arb) -> None:
         nonlocal count, settled
@@ -64,17 +64,17 @@ def maximum(
         heapq.heappush(waiting, (key, count, over, low, high))
 
     for end in ends:
-        spend()
+        count_one()
         best = best.max(at(end).lower()).lower()
     for low, high in pairwise(ends):
-        spend()
+        count_one()
         add(low, high)
     while waiting:
         _, _, over, low, high = heapq.heappop(waiting)
         if over <= best * tolerance:
             settled = settled.max(over)
             continue
-        spend()
+        count_one()
         middle = ((low + high) / 2).mid()
         if not low < middle < high:
             return best.union(settled.max(over))  # as far as this precision sees

@@ -8,6 +8,7 @@ from flint import arb, fmpq
 
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.precision import working_precision
+from dpverify.enclose.effort import limited_effort
 from dpverify.errors import InputError, PrecisionError
 
 BITS_PER_DIGIT = 3.3219280948873626
@@ -43,8 +44,19 @@ def enclose(
     `attempts`: how often a value with the digits may be evaluated anew for the sake of the least double; None: until it is
     decided. Where values may be doubles exactly and no precision shows it, it should be given; `decides_upper` then says how
     it came out.
-    Raises PrecisionError, naming `what()`, when precision runs out.
+    Raises PrecisionError, naming `what()`, when precision runs out or the effort is spent (`enclose.effort`).
     """
+    with limited_effort(digits=digits):
+        return _enclosed(evaluate, digits, what, within, attempts)
+
+
+def _enclosed(
+    evaluate: Callable[[int], arb | fmpq],
+    digits: int,
+    what: Callable[[], str],
+    within: tuple[int, int] | None,
+    attempts: int | None,
+) -> Enclosure:
     bits = goal_bits(digits)
     needed = int(digits * BITS_PER_DIGIT) + 2
     largest = 30_000 + 8 * bits

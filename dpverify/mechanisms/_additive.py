@@ -19,7 +19,7 @@ from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import Number, to_exact
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.enclose.refine import check_digits
-from dpverify.errors import ImpossibleRequest, InputError, NotCovered
+from dpverify.errors import ImpossibleRequest, InputError, NotCovered, shown
 from dpverify.mechanisms import _certified, _expressions
 from dpverify.mechanisms._mechanism import Engine, Mechanism, unknown_arithmetic
 from dpverify.mechanisms._parameters import checked_delta, checked_epsilon
@@ -81,6 +81,10 @@ class AdditiveNoise(Mechanism):
 
     attains_loss_limit: ClassVar[bool] = False
     """Whether the largest privacy loss is attained: psi' = loss_slope on the whole positive half line."""
+
+    loss_rises: ClassVar[bool] = True
+    """Whether X is symmetric and log-concave with a density that is positive everywhere: its privacy loss then never falls,
+    which the least scale of probabilistic DP rests on."""
 
     zcdp_is_mean_loss: ClassVar[bool] = False
     """Whether the log of the power moment is concave in (order - 1/2)^2. It is then at most its tangent, so that the
@@ -235,9 +239,15 @@ class AdditiveNoise(Mechanism):
         `reading`: "union", the loss being that against the worse of both neighbours [Liu 2019, Corollary 8]; "pairwise", the
         signed loss against one neighbour. `epsilon` >= 0 in nats, 0 <= `delta` < 1. Returns an Enclosure; its `.upper` is the
         least double that satisfies the claim. Probabilistic DP implies (epsilon, delta)-DP; it is not closed under
-        post-processing. Raises ImpossibleRequest where no scale will do.
+        post-processing. Raises ImpossibleRequest where no scale will do, and NotCovered for noise whose loss need not rise.
         """
         from dpverify.mechanisms import _disclosure
+
+        if not cls.loss_rises:
+            raise NotCovered(
+                f"{cls.name}: the least scale of probabilistic DP is certified for symmetric log-concave densities on the "
+                "whole line, whose loss rises; ask notions.probabilistic for P(loss > epsilon) at a scale of your choice."
+            )
 
         member = cls(**{cls.scale_name: 1, **shape}, sensitivity=sensitivity)
         return _disclosure.scale(member, checked_epsilon(epsilon), checked_delta(delta), reading, check_digits(digits))
@@ -291,7 +301,7 @@ def checked_order(order: int) -> int:
 def checked_bound(value: Number) -> fmpq:
     number = to_exact(value, "bound")
     if number < 0:
-        raise InputError(f"bound = {value}: the size of a noise is never negative; give a number >= 0.")
+        raise InputError(f"bound = {shown(value, str)}: the size of a noise is never negative; give a number >= 0.")
     return number
 
 
@@ -300,5 +310,5 @@ def checked_probability(value: Number) -> fmpq:
     if number == 0:
         raise ImpossibleRequest("probability = 0: the noise exceeds every bound sometimes; give a probability in (0, 1].")
     if not 0 < number <= 1:
-        raise InputError(f"probability = {value}: give a number in (0, 1].")
+        raise InputError(f"probability = {shown(value, str)}: give a number in (0, 1].")
     return number

@@ -21,9 +21,9 @@ from dpverify.arithmetic.balls import BALLS
 from dpverify.arithmetic.precision import working_precision
 from dpverify.derive import proofs
 from dpverify.derive.algebra import NotProved
+from dpverify.enclose.effort import spend
 from dpverify.enclose.integral import integral
 from dpverify.errors import ImpossibleRequest, InputError, NotCovered, PrecisionError
-from dpverify.mechanisms._density_effort import spend
 from dpverify.mechanisms._density_tails import Tail, forms_of, tails_of
 from dpverify.mechanisms._density_text import X, read, require_known
 from dpverify.mechanisms._density_tree import SHIFT, Function, Unbounded, compiled, range_beyond

@@ -24,11 +24,11 @@ from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.interface import Value
 from dpverify.arithmetic.precision import working_precision
 from dpverify.enclose.decide import is_above
+from dpverify.enclose.effort import spend
 from dpverify.enclose.refine import enclose
 from dpverify.errors import ImpossibleRequest, NotCovered
 from dpverify.mechanisms import _density_second_opinion
 from dpverify.mechanisms._density import Density
-from dpverify.mechanisms._density_effort import spend
 from dpverify.mechanisms._density_tails import steepness
 from dpverify.mechanisms._event import Measured
 

@@ -16,7 +16,7 @@ from flint import arb, fmpq
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import Number
 from dpverify.enclose.refine import check_digits, enclose
-from dpverify.errors import ImpossibleRequest, InputError
+from dpverify.errors import ImpossibleRequest, InputError, shown
 from dpverify.mechanisms._mechanism import Mechanism
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ class IntegerNoise(Mechanism):
         number = super()._checked_sensitivity(value)
         if number.q != 1:
             raise InputError(
-                f"sensitivity = {value}: {type(self).__name__} adds integers to a whole-number answer, which moves by whole "
-                f"numbers; give {max(1, int(number.floor()))}, or change the unit of the answer."
+                f"sensitivity = {shown(value, str)}: {type(self).__name__} adds integers to a whole-number answer, which moves "
+                f"by whole numbers; give {max(1, int(number.floor()))}, or change the unit of the answer."
             )
         return number
 

@@ -29,6 +29,10 @@ _DOUBLINGS = 2000
 """Tails that fall like a small power take many."""
 _SLACK = 8
 """Bits of the working precision that the tails may cost."""
+_TOWERING = 30
+"""How much the logarithm of an integrand must vary for a peak to be looked for."""
+_LOWEST = arb(-(10**12))
+"""What counts as the logarithm of 0."""
 
 
 def power_moment(noise: AdditiveNoise, order: fmpq) -> arb:
@@ -106,28 +110,65 @@ def _over_the_line(
 ) -> arb:
     """The integral of `integrand` over the line (or its right half). `tails(Y)` bounds what lies beyond +-Y, Y >= d + 1.
 
-    The piece that seems to hold most comes first, so that the others are integrated no better than they matter.
+    The piece that seems to hold most comes first, so that the others are integrated no better than they matter; where a peak
+    towers over that piece, the peak comes before its flanks.
     """
     d = arb(noise.shift)
     reach = (d + 1).upper()
     pieces = [(arb(0), reach)] if half else [(-reach, -d), (-d, arb(0)), (arb(0), reach)]
+    sized = [(_seeming_size(integrand, *piece), piece) for piece in pieces]
+    mass = sum((size for size, _ in sized), arb(0))
     for _ in range(_DOUBLINGS):
-        sizes = [_seeming_size(integrand, *piece) for piece in pieces]
-        if _bounded(tails, reach) < sum(sizes, arb(0)) * arb(2) ** (_SLACK - int(ctx.prec)):
+        if _bounded(tails, reach) < mass * arb(2) ** (_SLACK - int(ctx.prec)):
             break
         further = (2 * reach).upper()
-        pieces += [(reach, further)] if half else [(reach, further), (-further, -reach)]
+        pieces = [(reach, further)] if half else [(reach, further), (-further, -reach)]
+        outer = [(_seeming_size(integrand, *piece), piece) for piece in pieces]
+        mass += sum((size for size, _ in outer), arb(0))
+        sized += outer
         reach = further
+    else:
+        raise PrecisionError(
+            f"{what}: its tails do not vanish within reach; move the request away from the extreme.", reached=0
+        )
+    sized.sort(key=lambda pair: _SortByBall(pair[0]))
     total, goal = arb(0), None
-    for index in sorted(range(len(pieces)), key=lambda index: _SortByBall(sizes[index])):
-        total += integral(integrand, pieces[index], within=goal)
+    for low, high in (*_peak_first(integrand, *sized[0][1]), *(piece for _, piece in sized[1:])):
+        total += integral(integrand, [low, high], within=goal)
         goal = abs(total).upper() * arb(2) ** -int(ctx.prec)
     if not total.is_finite():
         raise NotCovered(f"{what}: the density cannot be followed off the real line, so it is not integrated here.")
-    rest = _bounded(tails, reach)
-    if rest < abs(total).upper() * arb(2) ** (2 * _SLACK - int(ctx.prec)):
-        return total + rest.upper() * arb(0, 1)
-    raise PrecisionError(f"{what}: its tails do not vanish within reach; move the request away from the extreme.", reached=0)
+    return total + _bounded(tails, reach).upper() * arb(0, 1)
+
+
+def _peak_first(integrand: Integrand, low: arb, high: arb) -> list[tuple[arb, arb]]:
+    """The piece as it is; or cut into a peak that is much narrower and rings around it, each four times as wide as the one
+    before. Nothing that is returned rests on where the cuts are."""
+
+    def height(x: arb) -> arb:
+        value = abs(integrand(PLAIN, acb(x)).real).mid()
+        return value.log().mid() if value > 0 and value.is_finite() else _LOWEST
+
+    seen = [height((low + (high - low) * share / 8).mid()) for share in (1, 3, 5, 7)]
+    if all(abs(one - seen[0]) < _TOWERING for one in seen):
+        return [(low, high)]
+    left, right = low, high
+    for _ in range(int(ctx.prec)):
+        third = (right - left) / 3
+        first, second = (left + third).mid(), (right - third).mid()
+        left, right = (left, second) if height(first) > height(second) else (first, right)
+    place, width = ((left + right) / 2).mid(), (high - low).mid()
+    for _ in range(int(ctx.prec)):
+        beside = [x for x in ((place - width).mid(), (place + width).mid()) if low < x < high]
+        if beside and all(height(place) - height(x) < 1 for x in beside):
+            break
+        width = (width / 2).mid()
+    found, near, far = [], place, place
+    while near > low or far < high:
+        before, after = (place - width).mid().max(low), (place + width).mid().min(high)
+        found += [(before, after)] if near == far else [(a, b) for a, b in ((before, near), (far, after)) if a < b]
+        near, far, width = before, after, 4 * width
+    return found
 
 
 def _bounded(tails: Callable[[arb], arb], reach: arb) -> arb:

@@ -7,7 +7,7 @@ from typing import Any
 from flint import fmpq
 
 from dpverify.arithmetic.exact import Number, float_above, is_double, to_exact
-from dpverify.errors import ImpossibleRequest, InputError
+from dpverify.errors import ImpossibleRequest, InputError, shown
 
 
 class Parameter:
@@ -69,7 +69,7 @@ class WholeParameter(Parameter):
         """`value` as a whole number that is not below the least."""
         number = to_exact(value, self.name)
         if number.q != 1 or number < self.least:
-            raise InputError(f"{self.name} = {value}: it must be a whole number; give {self.least} or more.")
+            raise InputError(f"{self.name} = {shown(value, str)}: it must be a whole number; give {self.least} or more.")
         return number
 
 
@@ -134,7 +134,7 @@ def as_given(value: Any) -> Any:
 def positive(value: Number, name: str, why: str) -> fmpq:
     number = to_exact(value, name)
     if number <= 0:
-        raise InputError(f"{name} = {value}: {why}; give a positive finite number.")
+        raise InputError(f"{name} = {shown(value, str)}: {why}; give a positive finite number.")
     return number
 
 
@@ -147,7 +147,9 @@ def checked_epsilon(value: Number) -> fmpq:
     """An epsilon that a bound is asked for: finite and >= 0 (nats)."""
     number = to_exact(value, "epsilon")
     if number < 0:
-        raise InputError(f"epsilon = {value}: a guarantee needs epsilon >= 0; only delta(epsilon) accepts negative values.")
+        raise InputError(
+            f"epsilon = {shown(value, str)}: a guarantee needs epsilon >= 0; only delta(epsilon) accepts negative values."
+        )
     return number
 
 
@@ -155,9 +157,10 @@ def checked_delta(value: Number) -> fmpq:
     """A delta that a bound is asked for: 0 <= delta < 1."""
     number = to_exact(value, "delta")
     if number < 0:
-        raise InputError(f"delta = {value}: a probability is needed; give 0 <= delta < 1.")
+        raise InputError(f"delta = {shown(value, str)}: a probability is needed; give 0 <= delta < 1.")
     if number >= 1:
         raise ImpossibleRequest(
-            f"delta = {value}: at delta >= 1 every mechanism is private and nothing is bounded; give 0 <= delta < 1."
+            f"delta = {shown(value, str)}: at delta >= 1 every mechanism is private and nothing is bounded; "
+            "give 0 <= delta < 1."
         )
     return number

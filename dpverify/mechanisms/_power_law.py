@@ -26,7 +26,7 @@ from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.arithmetic.text import TEXT, Text
 from dpverify.enclose.refine import check_digits, enclose
 from dpverify.errors import InputError
-from dpverify.mechanisms import _probabilistic
+from dpverify.mechanisms import _power_law_moment, _probabilistic
 from dpverify.mechanisms._event import Event
 from dpverify.mechanisms._parameters import Parameter
 from dpverify.mechanisms._power_law_event import PowerLawLoss
@@ -127,6 +127,12 @@ class PowerLawNoise(UnimodalNoise):
         if eps == 0:
             return Event(low=d / 2)
         return PowerLawLoss(p=self.exact_p, c=self.exact_weight).event(m, eps, d, fully=fully)
+
+    def log_moment(self, order: fmpq) -> arb | None:
+        if self.exact_p <= 1:
+            return None
+        normaliser = _log_normaliser_ball(self.exact_p, self.exact_weight)
+        return _power_law_moment.log_moment(self.exact_p, self.exact_weight, self.shift, order, normaliser)
 
     @property
     def tail_degree(self) -> fmpq:

@@ -14,7 +14,7 @@ from flint import arb, fmpq
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import Number
 from dpverify.enclose.refine import enclose
-from dpverify.errors import ImpossibleRequest, InputError
+from dpverify.errors import ImpossibleRequest, InputError, shown
 from dpverify.mechanisms._discrete import certified_delta
 from dpverify.mechanisms._finite import FinitePair, rational_law
 from dpverify.mechanisms._mechanism import Engine, Mechanism, unknown_arithmetic
@@ -45,8 +45,9 @@ class Response(Mechanism):
         super().__init__(*values, sensitivity=sensitivity, **named)
         most = fmpq(self.values - 1, self.values)
         if self.exact_flip > most:
+            flip = shown(as_given(self.exact_flip), str)
             raise InputError(
-                f"flip = {as_given(self.exact_flip)}: above {most} the report is a lie more often than a blind guess would be; "
+                f"flip = {flip}: above {most} the report is a lie more often than a blind guess would be; "
                 f"give a flip probability of at most {most}."
             )
 
@@ -93,7 +94,7 @@ class Response(Mechanism):
         number = super()._checked_sensitivity(value)
         if number != 1:
             raise InputError(
-                f"sensitivity = {value}: {type(self).__name__} protects a whole record, whatever its value; "
+                f"sensitivity = {shown(value, str)}: {type(self).__name__} protects a whole record, whatever its value; "
                 "leave sensitivity out."
             )
         return number

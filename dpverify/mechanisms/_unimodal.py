@@ -43,6 +43,8 @@ class UnimodalNoise(AdditiveNoise):
 
     no_derivation: ClassVar[str | None] = "the engine derives profiles of half-line events with closed thresholds"
 
+    loss_rises = False
+
     texts: ClassVar[dict[str, str]] = {}
     """What `expression` answers for "epsilon", "delta" and "scale", where the formula is none that can be run on text."""
 
@@ -79,6 +81,10 @@ class UnimodalNoise(AdditiveNoise):
         from dpverify.mechanisms import _integrals
 
         return _integrals.power_moment(self, order)
+
+    def log_moment(self, order: fmpq) -> arb | None:
+        """log of `power_moment`, where it is known without it, for an order other than 1; None elsewhere."""
+        return None
 
     def expected_loss(self) -> Value | fmpq:
         """E_P L, as a ball at the working precision or exactly."""

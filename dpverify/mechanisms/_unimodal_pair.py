@@ -75,6 +75,10 @@ class UnimodalPair:
         found: arb | fmpq = self.noise.power_moment(order)
         return found
 
+    def log_power_moment(self, order: fmpq) -> arb | None:
+        """log of `power_moment`, where it is known without it."""
+        return None if order == 1 else self.noise.log_moment(order)
+
     def mean_loss(self) -> arb | fmpq:
         found: arb | fmpq = self.noise.expected_loss()
         return found

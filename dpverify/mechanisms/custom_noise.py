@@ -11,11 +11,11 @@ from dpverify.arithmetic.balls import BALLS
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import Number
 from dpverify.arithmetic.interface import Arithmetic, Value
+from dpverify.enclose.effort import limited_effort
 from dpverify.enclose.refine import check_digits, enclose
 from dpverify.errors import ImpossibleRequest, NotCovered
 from dpverify.mechanisms import _additive, _density_profile, _density_second_opinion, _unimodal_engine
 from dpverify.mechanisms._density import Density, density_of, logarithm
-from dpverify.mechanisms._density_effort import limited_effort
 from dpverify.mechanisms._density_text import X
 from dpverify.mechanisms._event import Measured
 from dpverify.mechanisms._mechanism import Engine
@@ -25,6 +25,8 @@ from dpverify.mechanisms._unimodal import Exactly, UnimodalNoise
 _ZERO = fmpq(0)
 _ATTEMPTS = 2
 _PROFILE = "the integral of max(0, f(x - d) - exp(epsilon)*f(x)) (or the same for f(-x)), d = sensitivity/scale"
+_PATIENCE = 4
+"""Every evaluation under an integral counts four: one of the density, three of the integrator."""
 
 
 class Integrated(_unimodal_engine.Certified):
@@ -32,17 +34,17 @@ class Integrated(_unimodal_engine.Certified):
 
     def delta(self, noise: Any, eps: fmpq, digits: int) -> Any:
         """delta(eps)."""
-        with limited_effort():
+        with limited_effort(times=_PATIENCE):
             return super().delta(noise, eps, digits)
 
     def epsilon(self, noise: Any, delta: fmpq, digits: int) -> Any:
         """The least epsilon."""
-        with limited_effort():
+        with limited_effort(times=_PATIENCE):
             return super().epsilon(noise, delta, digits)
 
     def scale(self, noise: Any, eps: fmpq, delta: fmpq, sensitivity: fmpq, digits: int) -> Any:
         """The least scale."""
-        with limited_effort():
+        with limited_effort(times=_PATIENCE):
             return super().scale(noise, eps, delta, sensitivity, digits)
 
 
@@ -239,7 +241,7 @@ class CustomNoise(UnimodalNoise):
         return self._moment(2, 1, digits)
 
     def _moment(self, order: int, sign: int, digits: int) -> Enclosure:
-        with limited_effort():
+        with limited_effort(times=_PATIENCE):
             return self._limited_moment(order, sign, digits)
 
     def _limited_moment(self, order: int, sign: int, digits: int) -> Enclosure:

@@ -24,6 +24,7 @@ class HyperbolicSecant(UnimodalNoise):
     name = "hyperbolic-secant"
     scale = scale_parameter()
     loss_slope = 1
+    loss_rises = True
     no_derivation = "the engine knows no exact rule for the arctangent in its distribution function"
     # With sin(t) = tanh(x) the power moment becomes Laplace's integral of the Legendre function P_{order - 1}(cosh d). In
     # (order - 1/2)^2 it is entire of order 1/2, and its zeros are negative: the eigenvalues of Legendre's equation that

@@ -11,7 +11,7 @@ from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.arithmetic.powers import exact_power
 from dpverify.enclose.refine import check_digits, enclose
-from dpverify.errors import ImpossibleRequest, InputError, NotCovered
+from dpverify.errors import ImpossibleRequest, InputError, NotCovered, shown
 from dpverify.mechanisms import _domain, _k_norm
 from dpverify.mechanisms._mechanism import Engine, Mechanism, unknown_arithmetic
 from dpverify.mechanisms._parameters import ChoiceParameter, Parameter, WholeParameter, scale_parameter
@@ -34,7 +34,9 @@ class _NormExponent(Parameter):
     def checked(self, value: Number) -> fmpq:
         p: fmpq = super().checked(value)
         if p < 1:
-            raise InputError(f"p = {value}: below 1 the triangle inequality fails, and with it the mechanism; give p >= 1.")
+            raise InputError(
+                f"p = {shown(value, str)}: below 1 the triangle inequality fails, and with it the mechanism; give p >= 1."
+            )
         return p
 
 

@@ -16,7 +16,7 @@ from dpverify.arithmetic.exact import Number, to_exact
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.enclose.decide import is_above
 from dpverify.enclose.refine import check_digits, enclose
-from dpverify.errors import InputError, NotCovered
+from dpverify.errors import InputError, NotCovered, shown
 from dpverify.mechanisms._parameters import Parameter, checked_epsilon, positive, scale_parameter
 from dpverify.mechanisms._unimodal import Exactly, UnimodalNoise
 from dpverify.mechanisms._unimodal_pair import StaircasePair
@@ -34,7 +34,7 @@ class FractionParameter(Parameter):
         """`value` as an exact rational in (0, 1]."""
         number = positive(value, self.name, "it is the share of a stair")
         if number > 1:
-            raise InputError(f"{self.name} = {value}: it is the share of a stair; give a number in (0, 1].")
+            raise InputError(f"{self.name} = {shown(value, str)}: it is the share of a stair; give a number in (0, 1].")
         return number
 
 

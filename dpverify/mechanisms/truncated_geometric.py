@@ -9,7 +9,7 @@ from flint import arb, fmpq
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import Number
 from dpverify.enclose.refine import check_digits, enclose
-from dpverify.errors import InputError
+from dpverify.errors import InputError, shown
 from dpverify.mechanisms import _discrete_laplace
 from dpverify.mechanisms._discrete import IntegerNoise, refuse_no_privacy
 from dpverify.mechanisms._discrete_laplace import DiscreteLaplacePair
@@ -81,8 +81,8 @@ class TruncatedGeometric(IntegerNoise):
         number = super()._checked_sensitivity(value)
         if number > self.exact_parameters["largest"]:
             raise InputError(
-                f"sensitivity = {value}: counts from 0 to {self.exact_parameters['largest']} are never further apart than "
-                "that; give a sensitivity of at most largest."
+                f"sensitivity = {shown(value, str)}: counts from 0 to {self.exact_parameters['largest']} are never further "
+                "apart than that; give a sensitivity of at most largest."
             )
         return number
 

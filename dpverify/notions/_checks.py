@@ -5,16 +5,16 @@ from __future__ import annotations
 from flint import fmpq
 
 from dpverify.arithmetic.exact import Number, to_exact
-from dpverify.errors import ImpossibleRequest, InputError
+from dpverify.errors import ImpossibleRequest, InputError, shown
 
 
 def checked_delta(value: Number) -> fmpq:
     """0 <= delta < 1."""
     number = to_exact(value, "delta")
     if number < 0:
-        raise InputError(f"delta = {value}: a probability is needed; give 0 <= delta < 1.")
+        raise InputError(f"delta = {shown(value, str)}: a probability is needed; give 0 <= delta < 1.")
     if number >= 1:
-        raise ImpossibleRequest(f"delta = {value}: at delta >= 1 nothing is claimed; give 0 <= delta < 1.")
+        raise ImpossibleRequest(f"delta = {shown(value, str)}: at delta >= 1 nothing is claimed; give 0 <= delta < 1.")
     return number
 
 
@@ -27,7 +27,7 @@ def not_negative(value: Number, name: str) -> fmpq:
     """A number >= 0."""
     number = to_exact(value, name)
     if number < 0:
-        raise InputError(f"{name} = {value}: give a number >= 0.")
+        raise InputError(f"{name} = {shown(value, str)}: give a number >= 0.")
     return number
 
 
@@ -35,7 +35,7 @@ def positive(value: Number, name: str) -> fmpq:
     """A number > 0."""
     number = to_exact(value, name)
     if number <= 0:
-        raise InputError(f"{name} = {value}: give a number > 0.")
+        raise InputError(f"{name} = {shown(value, str)}: give a number > 0.")
     return number
 
 
@@ -43,7 +43,7 @@ def between_zero_and_one(value: Number, name: str) -> fmpq:
     """A number strictly between 0 and 1."""
     number = to_exact(value, name)
     if not 0 < number < 1:
-        raise InputError(f"{name} = {value}: give a number strictly between 0 and 1.")
+        raise InputError(f"{name} = {shown(value, str)}: give a number strictly between 0 and 1.")
     return number
 
 
@@ -51,5 +51,5 @@ def above_one(value: Number, name: str) -> fmpq:
     """A number > 1."""
     number = to_exact(value, name)
     if number <= 1:
-        raise InputError(f"{name} = {value}: give a number > 1.")
+        raise InputError(f"{name} = {shown(value, str)}: give a number > 1.")
     return number

@@ -21,9 +21,9 @@ import dpverify as dv
 from dpverify.arithmetic.balls import BALLS
 from dpverify.arithmetic.multiprecision import MultiprecisionArithmetic
 from dpverify.arithmetic.precision import working_precision
+from dpverify.enclose.effort import LARGEST_EFFORT, limited_effort, spend
 from dpverify.enclose.refine import Enclosure
 from dpverify.errors import DpverifyError, ImpossibleRequest, InputError, NotCovered, PrecisionError
-from dpverify.mechanisms._density_effort import LARGEST_EFFORT, limited_effort, spend
 from dpverify.mechanisms._density_tree import Unbounded, compiled, range_beyond
 
 x = sympy.Symbol("x")

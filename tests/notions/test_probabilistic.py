@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import dpverify as dv
 from dpverify.errors import ImpossibleRequest, InputError, NotCovered
-from dpverify.mechanisms import by_name
+from dpverify.mechanisms import by_name, names
+from dpverify.mechanisms._additive import AdditiveNoise
 from dpverify.notions import approximate, probabilistic
 
 families = st.sampled_from(["laplace", "logistic", "gaussian"]).map(by_name)
@@ -119,3 +120,25 @@ def test_what_cannot_be_answered_is_explained(randomized: Any) -> None:
     with pytest.raises(InputError, match="'union'"):
         dv.Gaussian.bound_probabilistic(epsilon=1, delta="0.1", reading="two-sided")
     assert dv.Logistic.bound_probabilistic(epsilon=1, delta=0) == 1
+
+
+RISING = {"laplace", "logistic", "gaussian", "hyperbolic-secant", "generalized-gaussian", "subbotin"}
+
+
+@pytest.mark.parametrize("name", [name for name in names() if issubclass(by_name(name), AdditiveNoise)])
+def test_the_least_scale_is_refused_where_the_loss_need_not_rise(name: str) -> None:
+    family = by_name(name)
+    shape = {**family.typical_shapes()[0], **({"p": "3"} if "p" in family.typical_shapes()[0] else {})}
+    if name in RISING:
+        least = family.bound_probabilistic(epsilon="1/2", delta="1/10", reading="pairwise", **shape)
+        at_least = family(**{family.scale_name: least.upper}, **shape)
+        assert probabilistic.probability(at_least, "1/2").lower <= 0.1
+    else:
+        with pytest.raises(NotCovered, match="whose loss rises"):
+            family.bound_probabilistic(epsilon="1/2", delta="1/10", reading="pairwise", **shape)
+
+
+def test_student_noise_was_once_told_a_scale_that_is_not_the_least() -> None:
+    """P(loss > eps) is below 1/2 well under the scale that solves the equation of rising losses."""
+    asked = {"nu": 1, "sensitivity": 1358396}
+    assert probabilistic.probability(dv.StudentT(23_000_000, **asked), "2.922048e-3").upper < 0.5

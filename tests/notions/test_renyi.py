@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dpverify as dv
 from dpverify.arithmetic.precision import working_precision
-from dpverify.errors import InputError, NotCovered
+from dpverify.errors import InputError, NotCovered, PrecisionError
 from dpverify.mechanisms import _integrals, by_name
 from dpverify.notions import approximate, renyi
 
@@ -114,3 +114,16 @@ def test_what_cannot_be_answered_is_explained() -> None:
 
     with pytest.raises(NotCovered, match="tail_degree"):
         renyi.divergence(Silent(1), 2)
+
+
+@pytest.mark.parametrize("shift", ["1e-3", "1e-6", "1e-9"])
+def test_the_mean_loss_of_hardly_moved_noise_is_half_its_information(shift: str) -> None:
+    """Tails that are small beside the terms that cancel, but not beside what is left, only cost precision."""
+    noise = dv.StudentT(1, nu=3, sensitivity=shift)
+    ratio = 2 * renyi.divergence(noise, 1).lower / float(shift) ** 2 / noise.fisher_information().lower
+    assert abs(ratio - 1) <= float(shift)
+
+
+def test_a_tail_that_takes_too_long_is_refused_by_name() -> None:
+    with pytest.raises(PrecisionError, match="do not vanish within reach"):
+        renyi.divergence(dv.StudentT("67.37163", nu=1, sensitivity="1555.901"), "887.4784")
