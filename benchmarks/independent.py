@@ -225,7 +225,7 @@ def exceeding(law: Law, d: Any, eps: Any) -> list[tuple[Any, Any]]:
 
 def _step(a: Any, b: Any, d: Any, tiny: Any) -> Any:
     width = 1 + d if mp.isinf(b - a) else b - a
-    return width * tiny
+    return max(width * tiny, (1 + abs(a if mp.isinf(b) else b)) * mpf(10) ** (4 - mp.dps))
 
 
 def _far(law: Law, end: Any, d: Any, sign: int) -> Any:
@@ -248,7 +248,7 @@ def _crossing(law: Law, d: Any, eps: Any, a: Any, b: Any, *, rising: bool) -> An
     for _ in range(110):
         middle = (low + high) / 2
         low, high = (low, middle) if (loss(law, d, middle) > eps) == rising else (middle, high)
-        if high - low <= mpf(10) ** -32 * (abs(low) + mpf(10) ** (-mp.dps // 2)):
+        if high - low <= mpf(10) ** -32 * min(abs(low) + mpf(10) ** (-mp.dps // 2), low - a, b - high):
             break
     return (low + high) / 2
 

@@ -327,6 +327,9 @@ def outsider(name: str, shape: tuple[tuple[str, Any], ...], dps: int) -> Outside
         return Continuous(law)
     if name == "uniform":
         return Continuous(Law(log_density=_within(lambda x: mpf(0), 1), low=mpf(-1), high=mpf(1)))
+    if name == "triangular":
+        law = Law(log_density=lambda x: mp.log(1 - abs(x)) if abs(x) < 1 else -mp.inf, low=mpf(-1), high=mpf(1))
+        return Continuous(law)
     if name == "truncated-laplace":
         a = exactly(given["cutoff"])
         return Continuous(Law(log_density=_within(lambda x: -abs(x), a), low=-a, high=a))

@@ -174,8 +174,9 @@ def report(records: list[dict[str, Any]], options: argparse.Namespace) -> tuple[
     lines = [
         "# Random requests over the whole catalogue",
         "",
-        f"Made by `python benchmarks/random_requests.py --requests {options.requests} --seed {options.seed} --output"
-        " reports/random-requests`; what is asked, and how each answer is judged, stands at its head.",
+        f"Made by `python benchmarks/random_requests.py --requests {options.requests} --seed {options.seed} --only NAMES"
+        " --output reports/random-requests`, NAMES being those of the table in its order; what is asked, and how each answer"
+        " is judged, stands at the head of that file.",
         "",
         f"- requests: {len(records):,}; answered {outcomes['answered']:,}, refused by name {outcomes['refused']:,},"
         f" faults {outcomes['fault']:,}",
