@@ -59,8 +59,9 @@ class Region:
 
 
 def loss(law: Density, x: arb, d: arb) -> arb:
-    """L(x)."""
-    spend()
+    """L(x). Far out it costs more: an exponential of a number of n bits before the point takes about n times as long."""
+    mantissa, exponent = x.mid().man_exp()
+    spend(1 + max(0, int(mantissa).bit_length() + int(exponent)))
     found: arb = law.loss(BALLS, (x, d))
     return found
 

@@ -24,6 +24,7 @@ from dpverify.arithmetic.precision import working_precision
 from dpverify.enclose.effort import LARGEST_EFFORT, limited_effort, spend
 from dpverify.enclose.refine import Enclosure
 from dpverify.errors import DpverifyError, ImpossibleRequest, InputError, NotCovered, PrecisionError
+from dpverify.mechanisms import _density_profile
 from dpverify.mechanisms._density_tree import Unbounded, compiled, range_beyond
 
 x = sympy.Symbol("x")
@@ -378,3 +379,16 @@ def test_the_least_scale_is_linear_in_the_sensitivity() -> None:
     one = dv.CustomNoise.bound(epsilon="1/3", delta="1/100", density=TWINS["cube"][0], sensitivity="7/5", digits=20)
     two = dv.CustomNoise.bound(epsilon="1/3", delta="1/100", density=TWINS["cube"][0], sensitivity="7/5000", digits=20)
     assert abs(two.exact_upper * 1000 / one.exact_upper - 1) < Fraction(1, 10**17)
+
+
+def gallop() -> None:
+    law = dv.CustomNoise(1, density="exp(-x-exp(-x))").exact_parameters["density"]
+    for _ in range(LARGEST_EFFORT // 1000):
+        _density_profile.loss(law, arb(2) ** 4000, arb(1))
+
+
+def test_a_search_that_gallops_far_out_is_refused_soon() -> None:
+    """Exponentials of numbers with thousands of bits before the point count by their length."""
+    gallop()  # free outside
+    with limited_effort(), pytest.raises(PrecisionError, match="effort"):
+        gallop()
