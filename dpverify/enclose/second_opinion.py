@@ -54,7 +54,7 @@ def positive_root(m: MultiprecisionArithmetic, value: Callable[[mpf], mpf], targ
             chord = (low * right - high * left) / (right - left)
             x = chord if low < chord < high else x
         here = height(x)
-        if here == 0 or (abs(here) < -nothing and not lowest < here < highest):
+        if here == 0 or (abs(here) < _NEAR and not lowest < here < highest):
             return x  # found, or rounding has taken over and nothing more is to be had
         # Twice on the same side: halve the height at the other end, so that the next chord crosses over.
         if here < 0:
@@ -68,6 +68,9 @@ def positive_root(m: MultiprecisionArithmetic, value: Callable[[mpf], mpf], targ
             width = high - low
     return (low + high) / 2
 
+
+_NEAR = 1
+"""A height from which on rounding may have taken over. Far from the root heights that are out of order mean a plateau."""
 
 _PATIENCE = 4
 """Steps in which the bracket must halve, or it is halved."""

@@ -77,3 +77,14 @@ def test_a_second_opinion_that_never_settles_is_a_named_error() -> None:
     calls = iter(range(1000))
     with pytest.raises(PrecisionError, match="the answer: mpmath did not settle"):
         second_opinion.settled(lambda m: m.rational(next(calls)), 15, what="the answer")
+
+
+def test_the_second_opinion_passes_a_plateau() -> None:
+    """As of a profile that is 1, to the working precision, far to the left of the root: equal heights tell nothing there."""
+    m = MultiprecisionArithmetic(30)
+
+    def value(x: object) -> object:
+        return m.context.erfc(x / 1000 - 300) / 2
+
+    found = second_opinion.positive_root(m, value, m.rational(1, 10**74), increasing=False)
+    assert abs(value(found) * m.context.mpf(10) ** 74 - 1) < m.context.mpf(10) ** -15
