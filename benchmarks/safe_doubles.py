@@ -21,7 +21,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dpverify.errors import DpverifyError, UndecidedComparison
+from dpverify.errors import DpverifyError, PrecisionError, UndecidedComparison
 from dpverify.mechanisms import by_name, names
 from dpverify.mechanisms._bounded import BoundedOutput
 from dpverify.mechanisms._discrete import IntegerNoise
@@ -71,7 +71,7 @@ def is_least_double(family: Any, scale: float, asked: dict[str, Any]) -> bool:
         for digits in (20, 60, 200, 800):
             with suppress(UndecidedComparison):
                 return bool(member.delta(asked["epsilon"], digits=digits) <= Fraction(asked["delta"]))
-        raise AssertionError("the profile cannot be told from delta at 800 digits")
+        raise PrecisionError("the profile cannot be told from delta at 800 digits", reached=0)
 
     return satisfies(scale) and not satisfies(math.nextafter(scale, 0))
 
@@ -105,10 +105,12 @@ def examined(family: Any, count: int, seed: int) -> dict[str, Any]:
         asked = suited(family, request(rng), len(seconds))
         try:
             member = family.calibrate(**asked)
-        except DpverifyError as error:
+            is_least = is_least_double(family, getattr(member, family.scale_name), asked)
+            member.epsilon(asked["delta"])
+        except DpverifyError as error:  # by this question or by one of the next: then nothing is claimed either
             refused[type(error).__name__] += 1
             continue
-        if not is_least_double(family, getattr(member, family.scale_name), asked):
+        if not is_least:
             wrong.append(asked)
         questions = [lambda: family.calibrate(**asked), lambda: member.delta(asked["epsilon"])]  # noqa: B023 - called at once
         if float(asked["delta"]) > 0:
