@@ -155,6 +155,7 @@ def test_a_changed_claim_makes_its_certificate_stale() -> None:
     for change in (
         {"claim": entry.theorem.claim + " "},
         {"argument": "because"},
+        {"conclusion": "everything is private"},
         {"box": True},
         {"refutes": True},
         {"obligations": entry.theorem.obligations[:-1]},
@@ -170,7 +171,9 @@ class TestVerify:
     STEP: ClassVar = {"kind": "sign_box", "digits": 20, "tree": ["."]}
 
     def theorem(self, *more: Obligation, **changes: Any) -> Theorem:
-        whole = Theorem(name="T", claim="c", argument="a", obligations=(self.TRUE, *more), mutants=((self.FALSE,),))
+        whole = Theorem(
+            name="T", claim="c", conclusion="c", argument="a", obligations=(self.TRUE, *more), mutants=((self.FALSE,),)
+        )
         return replace(whole, **changes)
 
     def certificate(self, theorem: Theorem, **changes: Any) -> dict[str, Any]:

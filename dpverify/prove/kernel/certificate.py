@@ -51,8 +51,11 @@ class Theorem:
 
     name: str
     claim: str
+    """What its author says that it is."""
+    conclusion: str
+    """What the schema concludes from the obligations; the claim says no more."""
     argument: str
-    """Why the obligations imply the claim; the reader's part of the proof."""
+    """Why the obligations imply the conclusion; the reader's part of the proof."""
     obligations: tuple[Obligation, ...]
     refutes: bool = False
     """The obligations are the negation of the claim."""
@@ -62,7 +65,7 @@ class Theorem:
 
     def fingerprint(self) -> str:
         """The hash of the claim, its obligations and its mutants."""
-        parts = [self.name, self.claim, self.argument, str(self.refutes), str(self.box)]
+        parts = [self.name, self.claim, self.conclusion, self.argument, str(self.refutes), str(self.box)]
         for obligations in (self.obligations, *self.mutants):
             parts += ["--", *(obligation.text() for obligation in obligations)]
         return fingerprint("\n".join(parts))

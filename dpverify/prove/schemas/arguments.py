@@ -1,6 +1,6 @@
 """Claims whose reasoning is told in words: each sentence of it that computes is an obligation, and is named where it is used.
 
-The words are the author's and belong to what must be trusted; the report prints them.
+The words are the author's, and nothing checks them: they count as a cited step, and the verdict says so.
 """
 
 from __future__ import annotations
@@ -8,20 +8,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from dpverify.prove.kernel.certificate import Obligation
 from dpverify.prove.kernel.terms import Rejected
 from dpverify.prove.schemas.parts import Data, Schema, negated, obligation
 
 if TYPE_CHECKING:
-    from dpverify.prove.kernel.certificate import Obligation
+    from collections.abc import Sequence
 
 _NAMED = re.compile(r"\{([^{}]+)\}")
+WORDS = "the argument in words that stands with the claim"
 
 
 def _argument(data: Data) -> tuple[Obligation, ...]:
     data.fields("statement", "argument")
-    found = tuple(obligation(entry["name"], data.reader.statement(entry)) for entry in data.table["statement"])
-    _require_named(data, {o.name for o in found})
-    return found
+    return _with_words(data, [obligation(entry["name"], data.reader.statement(entry)) for entry in data.table["statement"]])
 
 
 def _refutation(data: Data) -> tuple[Obligation, ...]:
@@ -30,24 +30,19 @@ def _refutation(data: Data) -> tuple[Obligation, ...]:
     found = [obligation(entry["name"], data.reader.statement(entry)) for entry in data.table.get("statement", [])]
     entry = data.table["refuted"]
     found.append(obligation(entry["name"], negated(data.reader.statement(entry))))
-    _require_named(data, {o.name for o in found})
-    return tuple(found)
+    return _with_words(data, found)
 
 
-def _exhibit(data: Data) -> tuple[Obligation, ...]:
-    """As an argument; `exhibit` says what is exhibited."""
-    data.fields("statement", "argument", "exhibit")
-    found = tuple(obligation(entry["name"], data.reader.statement(entry)) for entry in data.table["statement"])
-    _require_named(data, {o.name for o in found})
-    return found
-
-
-def _require_named(data: Data, names: set[str]) -> None:
-    used = {" ".join(name.split()) for name in _NAMED.findall(data.table["argument"])}
+def _with_words(data: Data, found: Sequence[Obligation]) -> tuple[Obligation, ...]:
+    used, names = {" ".join(name.split()) for name in _NAMED.findall(data.table["argument"])}, {o.name for o in found}
     if used != names:
         raise Rejected(f"the argument names {sorted(used)}, the statements are {sorted(names)}")
+    return (*found, Obligation(name="the argument", cite=f"{data.table['id']}: {WORDS}"))
 
 
-ARGUMENT = Schema(build=_argument, argument="")
-EXHIBIT = Schema(build=_exhibit, argument="", refutes=True)
-REFUTATION = Schema(build=_refutation, argument="", refutes=True)
+def _states(data: Data) -> str:
+    return f"The claim, {WORDS} being right."
+
+
+ARGUMENT = Schema(build=_argument, states=_states, argument="")
+REFUTATION = Schema(build=_refutation, states=_states, argument="", refutes=True)
