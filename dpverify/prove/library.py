@@ -87,7 +87,7 @@ def _theorem(table: Mapping[str, Any], datas: Mapping[str, Data]) -> Theorem:
         name=table["id"],
         claim=" ".join(table["claim"].split()),
         conclusion=schema.states(datas[table["id"]]),
-        argument=schema.argument or " ".join(table["argument"].split()),
+        argument=schema.argument,
         obligations=original,
         refutes=schema.refutes,
         box=schema.box(datas[table["id"]]),

@@ -5,18 +5,19 @@ A term that is evaluated to an interval is defined on the whole box: every funct
 
 from __future__ import annotations
 
-from decimal import DecimalException
+from decimal import Decimal, DecimalException
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpverify.prove.kernel.calculus import derivative
-from dpverify.prove.kernel.intervals import ONE, Arithmetic, Interval
+from dpverify.prove.kernel.intervals import Arithmetic, Interval
 from dpverify.prove.kernel.terms import Call, Rejected, Term, free
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Box = dict[str, Interval]
+TWO = Interval(Decimal(2), Decimal(2))
 MOST_TRIALS = 5_000
 LARGEST_EXPONENT = 5_000
 
@@ -71,14 +72,12 @@ def _apply(head: str, values: list[Interval], m: Arithmetic) -> Interval:
         case "sqrt":
             return m.sqrt(values[0])
         case "phi":
-            square = m.power(values[0], 2)
-            two = m.add(Interval(ONE, ONE), Interval(ONE, ONE))
-            return m.divide(m.exp(m.negate(m.divide(square, two))), m.sqrt(m.multiply(two, m.pi())))
+            half_square = m.divide(m.power(values[0], 2), TWO)
+            return m.divide(m.exp(m.negate(half_square)), m.sqrt(m.multiply(TWO, m.pi())))
         case "Phi":
             return m.normal_cdf(values[0])
         case "erfc":  # erfc(x) = 2 Phi(-sqrt(2) x)
-            two = m.add(Interval(ONE, ONE), Interval(ONE, ONE))
-            return m.multiply(two, m.normal_cdf(m.negate(m.multiply(m.sqrt(two), values[0]))))
+            return m.multiply(TWO, m.normal_cdf(m.negate(m.multiply(m.sqrt(TWO), values[0]))))
         case "gammaq":
             return m.upper_gamma(values[0], values[1])
         case "gamma":
@@ -119,7 +118,7 @@ def refined(term: Term, box: Box, arithmetic: Arithmetic) -> Interval:
 def _mean_value(term: Term, box: Box, slopes: Mapping[str, Interval], m: Arithmetic) -> Interval:
     centre = dict(box)
     for name in slopes:
-        middle = m.down.divide(m.down.add(box[name].low, box[name].high), ONE + ONE)
+        middle = m.down.divide(m.down.add(box[name].low, box[name].high), TWO.low)
         centre[name] = Interval(middle, middle)
     total = evaluate(term, centre, m)
     for name, slope in slopes.items():

@@ -1,8 +1,8 @@
 """Schemas: each turns an author's data into the obligations that imply a claim. They own the logic and belong to what must be
 trusted.
 
-A list of true statements does not imply a claim; why these obligations do is told in the `argument` of the schema. Standard
-library only.
+A list of true statements does not imply a claim; why these obligations do is told in the `argument` of the schema, and what
+they imply is written by its `states`: no author's words stand between. Standard library only.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from dpverify.prove.schemas import (
     accuracy,
     additive,
-    arguments,
     bounded,
     criteria,
     events,
@@ -64,6 +63,4 @@ SCHEMAS: dict[str, Schema] = {
     "finite mechanism": finite.FINITE,
     "inequality": inequalities.INEQUALITY,
     "counterexample": inequalities.COUNTEREXAMPLE,
-    "argument": arguments.ARGUMENT,
-    "refuting argument": arguments.REFUTATION,
 }

@@ -50,7 +50,7 @@ def _spoken(data: Data) -> str:
 
 def _bounded(data: Data) -> tuple[Obligation, ...]:
     data.fields("exponent", "change", optional=("binomial", "against"))
-    table, e = data.part("change", "bound", "confined", "factor"), exponent_of(data)
+    table, e = data.part("change", "bound", "confined", "factor", optional=("attained",)), exponent_of(data)
     bound, factor, confined = data.reader.term(table["bound"]), exact(table["factor"]), table["confined"] is True
     distances = dict.fromkeys(("u", DISTANCE, "D"), POSITIVE) | ({"l": POSITIVE} if confined else {})
     side = call("+", "D", "l")
@@ -64,13 +64,22 @@ def _bounded(data: Data) -> tuple[Obligation, ...]:
         obligation("the exponent changes by at most", forall({**e.parameters, **distances}, "<=", change, bound, *near)),
         obligation("the scale is large enough", forall({"A": NONNEGATIVE, "eps": POSITIVE}, "<=", needed, granted)),
     ]
+    if "attained" in table:
+        at = {name: data.reader.term(table["attained"][name]) for name in ("u", DISTANCE)}
+        for number, relation in enumerate((*near, *(Relation(">", name, ZERO) for name in at)), start=1):
+            moved = relation.under(at)
+            sizes = {**e.parameters, **{name: domain for name, domain in distances.items() if name not in at}}
+            found.append(
+                obligation(f"attained at admissible distances, {number}", forall(sizes, moved.op, moved.left, moved.right))
+            )
+        found.append(obligation("the change there", forall(sizes, "=", call("-", e.at(at["u"]), e.at(at[DISTANCE])), bound)))
     if "binomial" in data.table:
         found += _binomial(data, bound)
     if "against" in data.table:
         other = data.other(data.table["against"])
         if other.table.get("schema") != data.table["schema"] or other.table["exponent"]["of"] != data.table["exponent"]["of"]:
             raise Rejected("the bound is compared with that of another theorem about the same exponent")
-        compared = other.part("change", "bound", "confined", "factor")
+        compared = other.table["change"]
         larger = call("*", exact(compared["factor"]), other.reader.term(compared["bound"]))
         sizes = dict(e.parameters) | {"D": POSITIVE, "l": POSITIVE}
         found += [
@@ -110,6 +119,8 @@ def _states_bounded(data: Data) -> str:
         f"the sum over k of {table['bound']}, at D = D_k{' and l = l_k' if table['confined'] is True else ''}, if coordinate "
         "k of theta moves by at most D_k"
     )
+    if "attained" in table:
+        text += "; the exponent does change by as much, in each coordinate"
     if "binomial" in data.table:
         text += f"; for whole {data.table['binomial']['order']} that term is sum_(j=1..p) C(p, j) L_k^(p-j) D_k^j"
     if "against" in data.table:
