@@ -14,7 +14,7 @@ from dpverify.prove.kernel.intervals import Arithmetic, Interval
 from dpverify.prove.kernel.terms import Call, Rejected, Term, free
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 Box = dict[str, Interval]
 TWO = Interval(Decimal(2), Decimal(2))
@@ -48,6 +48,8 @@ def _evaluate(term: Term, box: Mapping[str, Interval], m: Arithmetic) -> Interva
 
 
 def _apply(head: str, values: list[Interval], m: Arithmetic) -> Interval:
+    direct: dict[str, Callable[..., Interval]] = {"/": m.divide, "exp": m.exp, "log": m.log, "sqrt": m.sqrt, "pi": m.pi}
+    direct |= {"Phi": m.normal_cdf, "gamma": m.gamma, "gammaq": m.upper_gamma}
     match head:
         case "+":
             total = values[0]
@@ -61,29 +63,15 @@ def _apply(head: str, values: list[Interval], m: Arithmetic) -> Interval:
             return total
         case "-":
             return m.negate(values[0]) if len(values) == 1 else m.add(values[0], m.negate(values[1]))
-        case "/":
-            return m.divide(values[0], values[1])
         case "^":
             return m.exp(m.multiply(values[1], m.log(values[0])))
-        case "exp":
-            return m.exp(values[0])
-        case "log":
-            return m.log(values[0])
-        case "sqrt":
-            return m.sqrt(values[0])
         case "phi":
             half_square = m.divide(m.power(values[0], 2), TWO)
             return m.divide(m.exp(m.negate(half_square)), m.sqrt(m.multiply(TWO, m.pi())))
-        case "Phi":
-            return m.normal_cdf(values[0])
         case "erfc":  # erfc(x) = 2 Phi(-sqrt(2) x)
             return m.multiply(TWO, m.normal_cdf(m.negate(m.multiply(m.sqrt(TWO), values[0]))))
-        case "gammaq":
-            return m.upper_gamma(values[0], values[1])
-        case "gamma":
-            return m.gamma(values[0])
         case _:
-            return m.pi()
+            return direct[head](*values)
 
 
 def _binomial(term: Call) -> tuple[int, int]:

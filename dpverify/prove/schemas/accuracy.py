@@ -111,8 +111,6 @@ ERRORS = Schema(
 
 def _profile(data: Data, name: str, eps: Term, shift: Term) -> Term:
     other = data.other(name)
-    if other.table["schema"] != "privacy profile":
-        raise Rejected(f"{name} is not about a privacy profile")
     return substitute(other.reader.term(other.table["noise"]["profile"]), {"eps": eps, "d": shift})
 
 

@@ -50,7 +50,7 @@ EDGES = Schema(
     build=_edges,
     states=lambda data: (
         "Changing k edges of a graph moves lambda_2 of its Laplacian by at most {bound}; on {vertices} vertices and for k = 2 "
-        "that is attained, by removing the two edges of a path from the complete graph (by 2 in the middle).".format_map(
+        "that is attained, by removing two adjacent edges, those of one vertex, from the complete graph.".format_map(
             data.table["edges"]
         )
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from dpverify.prove.schemas.reading import Reader
 
+_WORD = re.compile(r"[A-Za-z]\w*")
 ZERO, ONE, HALF = Fraction(0), Fraction(1), Fraction(1, 2)
 REAL, POSITIVE, NONNEGATIVE = Range(), Range(ZERO, None, True), Range(ZERO)
 
@@ -82,9 +84,20 @@ class Data:
         return dict(ranges(table))
 
     def where(self) -> str:
-        """The abbreviations, spelt out at the end of a conclusion."""
+        """The abbreviations that the data use, spelt out at the end of a conclusion."""
         let = self.table.get("let", {})
-        return "" if not let else ", where " + ", ".join(f"{name} = {text}" for name, text in let.items())
+        pending = [value for key, value in self.table.items() if key not in COMMON]
+        used: set[str] = set()
+        while pending:
+            value = pending.pop()
+            if isinstance(value, str):
+                new = set(_WORD.findall(value)) & set(let) - used
+                used |= new
+                pending += [let[name] for name in new]
+            elif isinstance(value, dict | list):
+                pending += value.values() if isinstance(value, dict) else value
+        told_names = [f"{name} = {text}" for name, text in let.items() if name in used]
+        return f", where {', '.join(told_names)}" if told_names else ""
 
     def other(self, name: str) -> Data:
         """The data of another theorem. Raises Rejected."""
