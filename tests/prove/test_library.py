@@ -280,6 +280,20 @@ class TestSchemas:
     def test_data_that_would_make_a_claim_hollow_are_refused(self, directory: Path, name: str, old: str, new: str) -> None:
         self.test_data_of_another_form_are_refused(directory, name, old, new)
 
+    def test_a_theorem_that_only_has_the_name_is_not_used(self, directory: Path) -> None:
+        for needed in ("V-L2", "V-T3"):
+            shutil.copy(ROOT / "proofs" / f"{needed}.toml", directory)
+        (directory / "V-L1.toml").write_text(MINIMAL.replace('id = "T"', 'id = "V-L1"'))
+        with pytest.raises(InputError, match="half-line"):
+            read(directory)
+
+    def test_noise_of_another_family_is_not_taken_for_gaussian(self, directory: Path) -> None:
+        for needed in ("V-L1", "V-L2", "TGG-P2", "CH-PROJ"):
+            shutil.copy(ROOT / "proofs" / f"{needed}.toml", directory)
+        (directory / "V-T5.toml").write_text((ROOT / "proofs" / "V-T4.toml").read_text().replace("V-T4", "V-T5"))
+        with pytest.raises(InputError, match="Gaussian"):
+            read(directory)
+
     @pytest.mark.parametrize(
         ("name", "old", "new", "left"),
         [

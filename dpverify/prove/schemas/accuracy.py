@@ -20,7 +20,6 @@ from dpverify.prove.schemas.parts import (
     cited,
     closed,
     forall,
-    lemma,
     negated,
     obligation,
     told,
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from dpverify.prove.kernel.statements import Range
 
 TWO = Fraction(2)
+STANDARD = "x^2/2 + log(2*pi)/2"
 PRODUCTS = "Zhu, Dong & Wang 2022: if each pair dominates, so does the product of the pairs"
 
 
@@ -111,6 +111,8 @@ ERRORS = Schema(
 
 def _profile(data: Data, name: str, eps: Term, shift: Term) -> Term:
     other = data.other(name)
+    if other.table["noise"]["exponent"] != STANDARD:
+        raise Rejected(f"{name} is used as a theorem about Gaussian noise")
     return substitute(other.reader.term(other.table["noise"]["profile"]), {"eps": eps, "d": shift})
 
 
@@ -128,8 +130,8 @@ def _projection(data: Data) -> tuple[Obligation, ...]:
     longer = substitute(tilt, {"s": call("+", "s", "t")})
     ratio = derivative(call("-", longer, tilt), "x")
     return (
-        lemma("TGG-P2"),
-        lemma("V-T5"),
+        data.rests_on("TGG-P2"),
+        data.rests_on("V-T5"),
         *_moments(),
         obligation("the normaliser at most halves", forall(pair, "<=", inside, edge)),
         obligation(
@@ -173,9 +175,9 @@ def _bounded_better(data: Data) -> tuple[Obligation, ...]:
     enough = other.schema.criteria(other)["variance"].relation.under({"S": variance, "L": side, "D": side, "eps": eps})
     projected = call("*", side * side, call("Phi", -side / sigma))
     return (
-        lemma("TGG-P2"),
-        lemma("V-T5"),
-        lemma("V-L2"),
+        data.rests_on("TGG-P2"),
+        data.rests_on("V-T5"),
+        data.rests_on("V-L2"),
         *_moments(),
         closed("the unbounded Gaussian must be wider", ">", _profile(data, "V-T5", eps, side / sigma), delta),
         closed("the bounded Gaussian is private", enough.op, enough.left, enough.right),
@@ -219,8 +221,8 @@ def _order(data: Data) -> tuple[Obligation, ...]:
     likely, unlikely = (call("tail", m, least, survival(noise, threshold - move)) for move in (1 / scale, ZERO))
     gain = call("-", likely, call("*", call("exp", eps), unlikely))
     return (
-        lemma("V-L2"),
-        lemma("V-T5"),
+        data.rests_on("V-L2"),
+        data.rests_on("V-T5"),
         cited(1, PRODUCTS),
         obligation("the law of the distance", forall(inside, "=", derivative(tail, "x"), call("-", density))),
         obligation("its second moment", forall(inside, "=", moment, call("*", call("^", "x", TWO), density))),
@@ -257,7 +259,7 @@ def _loose(data: Data) -> tuple[Obligation, ...]:
     table = data.part("classic", "variance", "delta")
     classic, delta = data.reader.term(table["variance"]), exact(table["delta"])
     data.reader.require_free(("eps",))
-    found = [lemma("V-T5"), lemma("V-L2")]
+    found = [data.rests_on("V-T5"), data.rests_on("V-L2")]
     for number, entry in enumerate(data.table["region"], start=1):
         if set(entry) != {"epsilon", "sigma", "factor"}:
             raise Rejected("a region has epsilon, sigma and factor")

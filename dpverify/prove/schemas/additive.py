@@ -17,7 +17,6 @@ from dpverify.prove.schemas.parts import (
     Data,
     Schema,
     forall,
-    lemma,
     obligation,
 )
 
@@ -57,7 +56,7 @@ def _profile(data: Data) -> tuple[Obligation, ...]:
     beyond, back = {x: POSITIVE}, call("-", x)
     slope = derivative(psi, x)
     found = [
-        *(lemma(name) for name in ("V-L1", "V-L2")),
+        *(data.rests_on(name) for name in ("V-L1", "V-L2")),
         *law(psi, cdf, tail),
         obligation("the exponent does not fall", forall(beyond, ">=", slope, ZERO)),
         obligation("the exponent is convex", forall(beyond, ">=", derivative(slope, x), ZERO)),

@@ -19,7 +19,6 @@ from dpverify.prove.schemas.parts import (
     Data,
     Schema,
     forall,
-    lemma,
     obligation,
     told,
 )
@@ -243,7 +242,7 @@ def _ball(data: Data) -> tuple[Obligation, ...]:
 
     positive = dict.fromkeys(("r", "D", "M"), POSITIVE)
     return (
-        lemma("TGG-P2"),
+        data.rests_on("TGG-P2"),
         obligation(
             "one coordinate",
             forall(

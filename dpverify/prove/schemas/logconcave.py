@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpverify.prove.kernel.statements import Relation
 from dpverify.prove.kernel.terms import Rejected, Term, call
-from dpverify.prove.schemas.parts import NONNEGATIVE, POSITIVE, REAL, ZERO, Data, Schema, forall, lemma, obligation
+from dpverify.prove.schemas.parts import NONNEGATIVE, POSITIVE, REAL, ZERO, Data, Schema, forall, obligation
 from dpverify.prove.schemas.reading import a_range
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _scaling(data: Data) -> tuple[Obligation, ...]:
     data.reader.require_free(("x", "D", "s"))
     moved, ratio = call("/", call("-", "x", "D"), "s"), call("-", call("/", "x", "s"), shift)
     return (
-        lemma("V-L1"),
+        data.rests_on("V-L1"),
         obligation("only the ratio counts", forall({"x": REAL, "D": POSITIVE, "s": POSITIVE}, "=", moved, ratio)),
         _cheaper(strict=False),
         _cheaper(strict=True),
@@ -135,7 +135,7 @@ def _vanishing(data: Data) -> tuple[Obligation, ...]:
     outputs = {"p": NONNEGATIVE, "q": NONNEGATIVE, **eps}
     bounded = {"eps": POSITIVE, "D": POSITIVE, "K": POSITIVE}
     return (
-        *(lemma(name) for name in ("V-L1", "V-L2")),
+        *(data.rests_on(name) for name in ("V-L1", "V-L2")),
         obligation("what the event gains", forall(outputs, ">=", gain, call("*", factor, "p"), above, event)),
         obligation("the factor is positive", forall(eps, ">", factor, ZERO, above)),
         obligation("the scale is positive", forall(bounded, ">", scale, ZERO)),

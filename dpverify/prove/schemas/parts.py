@@ -99,6 +99,12 @@ class Data:
         told_names = [f"{name} = {text}" for name, text in let.items() if name in used]
         return f", where {', '.join(told_names)}" if told_names else ""
 
+    def rests_on(self, name: str) -> Obligation:
+        """A theorem that a schema uses by name. Raises Rejected unless it is of the schema that concludes what is used."""
+        if self.other(name).table["schema"] != USED[name]:
+            raise Rejected(f"{name} is used as a theorem of the schema {USED[name]}")
+        return lemma(name)
+
     def other(self, name: str) -> Data:
         """The data of another theorem. Raises Rejected."""
         if name not in self.others:
@@ -106,6 +112,14 @@ class Data:
         return self.others[name]
 
 
+USED = {
+    "V-L1": "half-line",
+    "V-L2": "scaling",
+    "V-T5": "privacy profile",
+    "TGG-P2": "truncated Gaussian",
+    "L-C8": "tail event",
+    "L-E7": "bounded exponent",
+}
 COMMON = {
     "id",
     "claim",

@@ -11,7 +11,7 @@ from dpverify.prove.kernel.calculus import derivative
 from dpverify.prove.kernel.statements import Range, Relation, Statement
 from dpverify.prove.kernel.terms import Rejected, Term, call
 from dpverify.prove.schemas.exponents import HIGHEST_ORDER
-from dpverify.prove.schemas.parts import NONNEGATIVE, ONE, POSITIVE, ZERO, Criterion, Data, Schema, forall, lemma, obligation
+from dpverify.prove.schemas.parts import NONNEGATIVE, ONE, POSITIVE, ZERO, Criterion, Data, Schema, forall, obligation
 from dpverify.prove.schemas.reading import exact, ranges
 
 if TYPE_CHECKING:
@@ -134,8 +134,8 @@ def _dependence(data: Data) -> tuple[Obligation, ...]:
     change = call("-", call("^", call("+", "u", stated), "p"), call("^", "u", "p"))
     scale = call("/", call("*", Fraction(2), "A"), "eps")
     return (
-        lemma("L-C8"),
-        lemma("L-E7"),
+        data.rests_on("L-C8"),
+        data.rests_on("L-E7"),
         obligation("it is the shift of the event", forall(sizes, "=", change, "eps")),
         obligation("the shift grows with eps", forall(sizes, ">", derivative(stated, "eps"), ZERO)),
         obligation("delta falls with u", forall(p | {"u": POSITIVE}, "<", derivative(gamma_tail("p", "u"), "u"), ZERO)),
@@ -175,7 +175,7 @@ def _orders(data: Data) -> tuple[Obligation, ...]:
     scales = call("/", ONE, _shift_of(low, "u1")), call("/", factor, _shift_of(high, "u2"))
     inside = Relation(">", _shift_of(low, "u1"), ZERO), Relation(">", _shift_of(high, "u2"), ZERO)
     statement = Statement(tuple(variables.items()), (*tails, *inside), Relation(">", *scales), exists=True)
-    return (lemma("L-C8"), *found, obligation("the scale of the lower order is the larger", statement))
+    return (data.rests_on("L-C8"), *found, obligation("the scale of the lower order is the larger", statement))
 
 
 ORDERS = Schema(

@@ -118,7 +118,7 @@ def _compared(data: Data, table: Mapping[str, Any]) -> Iterator[Obligation]:
         gaussian.reader.term(gaussian.table["noise"]["profile"]),
         noise.reader.term(noise.table["noise"]["inverse"]),
     )
-    yield from (lemma(name) for name in (table["noise"], table["against"], "V-L2"))
+    yield from (lemma(table["noise"]), lemma(table["against"]), data.rests_on("V-L2"))
     yield obligation("the Gaussian is the standard one", forall({"x": POSITIVE}, "=", psi, standard))
     yield from _moment(data, table["moment"], noise.reader.term(noise.table["noise"]["cdf"]), f"{table['noise']}, ")
     for number, entry in enumerate(table["region"], start=1):
