@@ -201,6 +201,7 @@ class TestSchemas:
             ("DR-LOOSE", 'sigma = "40000"', 'sigma = "-40000"'),
             ("DR-LOOSE", 'sigma = "40000"\n', ''),
             ("CH-LAM", 'vertices = "10"', 'vertices = "3"'),
+            ("CH-GG-ONE", 'variance = "', 'variants = "'),
             ("CH-GG", 'fixed = { L1 = "10"', 'fixed = { L1 = "-10"'),
             ("L-VAR", 'rest = "0"\n', ''),
             ("L-VAR", '[moment.upper]', '[moment.middle]'),
@@ -278,6 +279,13 @@ class TestSchemas:
     )  # fmt: skip
     def test_data_that_would_make_a_claim_hollow_are_refused(self, directory: Path, name: str, old: str, new: str) -> None:
         self.test_data_of_another_form_are_refused(directory, name, old, new)
+
+    def test_a_condition_that_only_has_the_name_is_not_used(self, directory: Path) -> None:
+        for needed in ("TGG-P2", "L-E7", "CH-GG-ONE"):
+            shutil.copy(ROOT / "proofs" / f"{needed}.toml", directory)
+        (directory / "CH-T1.toml").write_text(MINIMAL.replace('id = "T"', 'id = "CH-T1"'))
+        with pytest.raises(InputError, match="sufficient condition"):
+            read(directory)
 
     def test_a_theorem_that_only_has_the_name_is_not_used(self, directory: Path) -> None:
         for needed in ("V-L2", "V-T3"):

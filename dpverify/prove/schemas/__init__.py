@@ -8,6 +8,7 @@ they imply is written by its `states`: no author's words stand between. Standard
 from __future__ import annotations
 
 from dpverify.prove.schemas import (
+    accepted,
     accuracy,
     additive,
     bounded,
@@ -47,6 +48,7 @@ SCHEMAS: dict[str, Schema] = {
     "noise moved to the bounds": bounded.MOVED,
     "truncated Gaussian": bounded.GAUSSIAN,
     "truncated Gaussian in a box": bounded.BALL,
+    "variance that is accepted": accepted.ACCEPTED,
     "truncated noise at its edge": bounded.EDGE,
     "truncated generalized Gaussian": bounded.ORDER,
     "variance comparison": variances.COMPARISON,
