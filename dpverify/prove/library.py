@@ -14,7 +14,7 @@ from dpverify.errors import InputError
 from dpverify.prove.kernel.certificate import Obligation, Theorem
 from dpverify.prove.kernel.terms import Rejected
 from dpverify.prove.schemas import SCHEMAS
-from dpverify.prove.schemas.parts import Data
+from dpverify.prove.schemas.parts import Data, lemma
 from dpverify.prove.schemas.reading import Reader
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def read(directory: Path) -> dict[str, Entry]:
     datas: dict[str, Data] = {}
     for name, (path, table) in tables.items():
         try:
-            datas[name] = Data(table=table, reader=Reader(table.get("let")), others=datas)
+            datas[name] = _data(table, datas)
         except Rejected as error:
             raise InputError(f"{path}: {error}.") from error
     entries = {}
@@ -70,9 +70,14 @@ def read(directory: Path) -> dict[str, Entry]:
     return _in_order(entries)
 
 
+def _data(table: Mapping[str, Any], datas: Mapping[str, Data]) -> Data:
+    schema = table.get("schema")
+    if schema not in SCHEMAS:
+        raise Rejected(f"there is no schema {schema!r}; there are {', '.join(SCHEMAS)}")
+    return Data(table=table, reader=Reader(table.get("let")), others=datas, schema=SCHEMAS[schema])
+
+
 def _theorem(table: Mapping[str, Any], datas: Mapping[str, Data]) -> Theorem:
-    if table.get("schema") not in SCHEMAS:
-        raise Rejected(f"there is no schema {table.get('schema')!r}; there are {', '.join(SCHEMAS)}")
     schema = SCHEMAS[table["schema"]]
     mutants = [_obligations(_changed(table, mutant["change"]), datas) for mutant in table.get("mutant", [])]
     original = _obligations(table, datas)
@@ -81,18 +86,18 @@ def _theorem(table: Mapping[str, Any], datas: Mapping[str, Data]) -> Theorem:
     return Theorem(
         name=table["id"],
         claim=" ".join(table["claim"].split()),
-        argument=schema.argument or " ".join(table["argument"].split()),
+        conclusion=schema.states(datas[table["id"]]),
+        argument=schema.argument,
         obligations=original,
         refutes=schema.refutes,
-        box=bool(table.get("box")),
+        box=schema.box(datas[table["id"]]),
         mutants=tuple(mutants),
     )
 
 
 def _obligations(table: Mapping[str, Any], datas: Mapping[str, Data]) -> tuple[Obligation, ...]:
-    data = Data(table=table, reader=Reader(table.get("let")), others=datas)
-    built = SCHEMAS[table["schema"]].build(data)
-    lemmas = tuple(Obligation(name=f"lemma {name}", lemma=name) for name in table.get("lemmas", []))
+    built = SCHEMAS[table["schema"]].build(_data(table, datas))
+    lemmas = tuple(lemma(name) for name in table.get("lemmas", []))
     cites = tuple(Obligation(name=f"cite {number}", cite=text) for number, text in enumerate(table.get("cites", []), start=1))
     return (*built, *lemmas, *cites)
 

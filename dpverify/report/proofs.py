@@ -47,7 +47,7 @@ def trust(line: Line) -> str:
     """What a reader must believe beside the kernel."""
     theorem = line.entry.theorem
     schema = line.entry.table["schema"]
-    parts = ["kernel", f"schema {schema}" if "argument" not in line.entry.table else "the argument stated with the claim"]
+    parts = ["kernel", f"schema {schema}"]
     lemmas = [obligation.lemma for obligation in theorem.obligations if obligation.lemma]
     if lemmas:
         parts.append(f"theorems {', '.join(lemmas)}")
@@ -182,7 +182,13 @@ def as_markdown(lines: Sequence[Line], command: str) -> str:
         written += ["", f"## {line.entry.name}", "", line.entry.theorem.claim, "", f"**{line.verdict}**", ""]
         if "note" in line.entry.table:
             written += [str(line.entry.table["note"]), ""]
-        written += [line.entry.theorem.argument, "", *(f"- {text}" for text in obligations(line))]
+        written += [
+            f"What is shown: {line.entry.theorem.conclusion}",
+            "",
+            line.entry.theorem.argument,
+            "",
+            *(f"- {text}" for text in obligations(line)),
+        ]
         mutants = [f"- mutant: {mutant['why']}" for mutant in line.entry.table.get("mutant", [])]
         written += [f"{text} (refuted)" for text in mutants] if not line.fault else mutants
     return "\n".join(written) + "\n"

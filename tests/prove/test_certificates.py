@@ -155,6 +155,7 @@ def test_a_changed_claim_makes_its_certificate_stale() -> None:
     for change in (
         {"claim": entry.theorem.claim + " "},
         {"argument": "because"},
+        {"conclusion": "everything is private"},
         {"box": True},
         {"refutes": True},
         {"obligations": entry.theorem.obligations[:-1]},
@@ -170,7 +171,9 @@ class TestVerify:
     STEP: ClassVar = {"kind": "sign_box", "digits": 20, "tree": ["."]}
 
     def theorem(self, *more: Obligation, **changes: Any) -> Theorem:
-        whole = Theorem(name="T", claim="c", argument="a", obligations=(self.TRUE, *more), mutants=((self.FALSE,),))
+        whole = Theorem(
+            name="T", claim="c", conclusion="c", argument="a", obligations=(self.TRUE, *more), mutants=((self.FALSE,),)
+        )
         return replace(whole, **changes)
 
     def certificate(self, theorem: Theorem, **changes: Any) -> dict[str, Any]:
@@ -239,6 +242,17 @@ class TestVerify:
             self.outcome(self.theorem(mutants=()), mutants=[])
         with pytest.raises(Rejected, match="does not refute"):
             self.outcome(self.theorem(mutants=((self.TRUE,),)))
+
+    @pytest.mark.parametrize(
+        "parts", [{}, {"lemma": ""}, {"cite": ""}, {"lemma": "V-L1", "cite": "a book"}, {"cite": "c", "name": ""}]
+    )
+    def test_an_obligation_is_one_thing_to_show(self, parts: dict[str, str]) -> None:
+        with pytest.raises(Rejected, match="obligation"):
+            Obligation(**{"name": "one", **parts})
+
+    def test_texts_that_join_to_the_same_have_other_hashes(self) -> None:
+        one, two = self.theorem(claim="a\nb", conclusion="c"), self.theorem(claim="a", conclusion="b\nc")
+        assert one.fingerprint() != two.fingerprint()
 
     def test_obligations_have_names_of_their_own(self) -> None:
         for obligations in ((), (self.TRUE, self.TRUE)):
@@ -322,7 +336,7 @@ def test_the_committed_table_is_what_the_certificates_earn() -> None:
     assert {line.verdict for line in lines} >= {"proved", "refuted with witness", RETRACTED}
 
 
-@pytest.mark.parametrize("name", ["V-T3", "L-E7", "V-L8", "CH-MSE"])
+@pytest.mark.parametrize("name", ["V-T3", "L-E7", "V-L8", "CH-MSE", "L-E7-NO2-UP", "V-VAR-LARGE"])
 def test_proving_anew_writes_the_committed_bytes(name: str) -> None:
     assert write(certify(ENTRIES[name])) == TEXTS[name]
 

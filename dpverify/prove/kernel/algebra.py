@@ -136,10 +136,11 @@ class Algebra:
         return poly.scale(a[0], Fraction(-1)), a[1]
 
     def _multiply(self, a: Quotient, b: Quotient) -> Quotient:
-        if a[0] == b[1]:
-            return b[0], a[1]
-        if b[0] == a[1]:
-            return a[0], b[1]
+        for one, two in ((a, b), (b, a)):  # what cancels up to a number
+            if one[0] and len(one[0]) == len(two[1]):
+                ratio = one[0][max(one[0])] / two[1][max(two[1])]
+                if one[0] == poly.scale(two[1], ratio):
+                    return poly.scale(two[0], ratio), one[1]
         return self._product(a[0], b[0]), self._product(a[1], b[1])
 
     def _product(self, p: Polynomial, q: Polynomial) -> Polynomial:

@@ -39,6 +39,10 @@ class Obligation:
     lemma: str = ""
     cite: str = ""
 
+    def __post_init__(self) -> None:
+        if not self.name or (self.statement is not None) + bool(self.lemma) + bool(self.cite) != 1:
+            raise Rejected(f"{self.name!r}: an obligation is a statement, a lemma or a citation")
+
     def text(self) -> str:
         """What a certificate is bound to."""
         shown = self.statement.text() if self.statement else f"lemma {self.lemma}" if self.lemma else f"cite {self.cite}"
@@ -51,8 +55,11 @@ class Theorem:
 
     name: str
     claim: str
+    """What its author says that it is."""
+    conclusion: str
+    """What the schema concludes from the obligations; the claim says no more."""
     argument: str
-    """Why the obligations imply the claim; the reader's part of the proof."""
+    """Why the obligations imply the conclusion; the reader's part of the proof."""
     obligations: tuple[Obligation, ...]
     refutes: bool = False
     """The obligations are the negation of the claim."""
@@ -62,10 +69,10 @@ class Theorem:
 
     def fingerprint(self) -> str:
         """The hash of the claim, its obligations and its mutants."""
-        parts = [self.name, self.claim, self.argument, str(self.refutes), str(self.box)]
+        parts = [self.name, self.claim, self.conclusion, self.argument, str(self.refutes), str(self.box)]
         for obligations in (self.obligations, *self.mutants):
             parts += ["--", *(obligation.text() for obligation in obligations)]
-        return fingerprint("\n".join(parts))
+        return fingerprint(json.dumps(parts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

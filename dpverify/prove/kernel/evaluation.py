@@ -5,18 +5,19 @@ A term that is evaluated to an interval is defined on the whole box: every funct
 
 from __future__ import annotations
 
-from decimal import DecimalException
+from decimal import Decimal, DecimalException
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpverify.prove.kernel.calculus import derivative
-from dpverify.prove.kernel.intervals import ONE, Arithmetic, Interval
+from dpverify.prove.kernel.intervals import Arithmetic, Interval
 from dpverify.prove.kernel.terms import Call, Rejected, Term, free
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 Box = dict[str, Interval]
+TWO = Interval(Decimal(2), Decimal(2))
 MOST_TRIALS = 5_000
 LARGEST_EXPONENT = 5_000
 
@@ -47,6 +48,8 @@ def _evaluate(term: Term, box: Mapping[str, Interval], m: Arithmetic) -> Interva
 
 
 def _apply(head: str, values: list[Interval], m: Arithmetic) -> Interval:
+    direct: dict[str, Callable[..., Interval]] = {"/": m.divide, "exp": m.exp, "log": m.log, "sqrt": m.sqrt, "pi": m.pi}
+    direct |= {"Phi": m.normal_cdf, "gamma": m.gamma, "gammaq": m.upper_gamma}
     match head:
         case "+":
             total = values[0]
@@ -60,31 +63,15 @@ def _apply(head: str, values: list[Interval], m: Arithmetic) -> Interval:
             return total
         case "-":
             return m.negate(values[0]) if len(values) == 1 else m.add(values[0], m.negate(values[1]))
-        case "/":
-            return m.divide(values[0], values[1])
         case "^":
             return m.exp(m.multiply(values[1], m.log(values[0])))
-        case "exp":
-            return m.exp(values[0])
-        case "log":
-            return m.log(values[0])
-        case "sqrt":
-            return m.sqrt(values[0])
         case "phi":
-            square = m.power(values[0], 2)
-            two = m.add(Interval(ONE, ONE), Interval(ONE, ONE))
-            return m.divide(m.exp(m.negate(m.divide(square, two))), m.sqrt(m.multiply(two, m.pi())))
-        case "Phi":
-            return m.normal_cdf(values[0])
+            half_square = m.divide(m.power(values[0], 2), TWO)
+            return m.divide(m.exp(m.negate(half_square)), m.sqrt(m.multiply(TWO, m.pi())))
         case "erfc":  # erfc(x) = 2 Phi(-sqrt(2) x)
-            two = m.add(Interval(ONE, ONE), Interval(ONE, ONE))
-            return m.multiply(two, m.normal_cdf(m.negate(m.multiply(m.sqrt(two), values[0]))))
-        case "gammaq":
-            return m.upper_gamma(values[0], values[1])
-        case "gamma":
-            return m.gamma(values[0])
+            return m.multiply(TWO, m.normal_cdf(m.negate(m.multiply(m.sqrt(TWO), values[0]))))
         case _:
-            return m.pi()
+            return direct[head](*values)
 
 
 def _binomial(term: Call) -> tuple[int, int]:
@@ -119,7 +106,7 @@ def refined(term: Term, box: Box, arithmetic: Arithmetic) -> Interval:
 def _mean_value(term: Term, box: Box, slopes: Mapping[str, Interval], m: Arithmetic) -> Interval:
     centre = dict(box)
     for name in slopes:
-        middle = m.down.divide(m.down.add(box[name].low, box[name].high), ONE + ONE)
+        middle = m.down.divide(m.down.add(box[name].low, box[name].high), TWO.low)
         centre[name] = Interval(middle, middle)
     total = evaluate(term, centre, m)
     for name, slope in slopes.items():

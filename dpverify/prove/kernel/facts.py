@@ -3,16 +3,14 @@
 A fact is a relation between terms in its parameters, valid under its conditions. Adding one is adding to what must be trusted.
 
 - exp_above_tangent: e^a >= 1 + a, since e^a - 1 - a is convex with its minimum 0 at a = 0.
-- log_below_tangent: log a <= a - 1, the same with a for e^a.
 - mills: Phi(-a) <= phi(a)/a for a > 0, since int_a^inf phi <= int_a^inf (x/a) phi = phi(a)/a.
-- mills_below: Phi(-a) >= a phi(a)/(1 + a^2): g = Phi(-a) - a phi/(1 + a^2) has g' = -2 phi/(1 + a^2)^2 < 0 and tends to 0.
 - half_tail: Phi(-a) <= e^(-a^2/2)/2 for a >= 0: the difference has derivative e^(-a^2/2) (1/sqrt(2 pi) - a/2), first positive,
   then negative, and vanishes at 0 and at infinity.
 - normal_cdf_below_one: Phi(a) < 1.
 - normal_cdf_increasing: Phi(a) <= Phi(b) for a <= b.
-- gamma_tail_decreasing: Q(a, y) <= Q(a, x) for a > 0 and 0 <= x <= y.
-- exp_increasing: e^a <= e^b for a <= b.
-- log_increasing: log a <= log b for 0 < a <= b.
+- gamma_markov: Q(a, x) <= a/x for a > 0 and x > 0, by Markov's inequality: the law with the tail Q(a, .) has the mean a.
+- gamma_head: 1 - Q(a, x) >= x^(a-1) (1 - e^-x)/Gamma(a) for 0 < a <= 1 and x > 0, since t^(a-1) >= x^(a-1) for t <= x in
+  Gamma(a) (1 - Q(a, x)) = int_0^x t^(a-1) e^-t dt.
 - power_increasing: a^p <= b^p for 0 < a <= b and p >= 0.
 - square_nonnegative: a^2 >= 0.
 - product_of_nonnegative: a b >= 0 for a >= 0 and b >= 0; with this, hypotheses can be multiplied.
@@ -46,17 +44,16 @@ _ORDERED = (("<=", "a", "b"),)
 
 FACTS: dict[str, Fact] = {
     "exp_above_tangent": Fact(("a",), (), (">=", "(exp a)", "(+ 1 a)")),
-    "log_below_tangent": Fact(("a",), _POSITIVE_A, ("<=", "(log a)", "(- a 1)")),
     "mills": Fact(("a",), _POSITIVE_A, ("<=", "(Phi (- a))", "(/ (phi a) a)")),
-    "mills_below": Fact(("a",), _POSITIVE_A, (">=", "(Phi (- a))", "(/ (* a (phi a)) (+ 1 (* a a)))")),
     "half_tail": Fact(("a",), ((">=", "a", "0"),), ("<=", "(Phi (- a))", "(/ (exp (- (/ (* a a) 2))) 2)")),
     "normal_cdf_below_one": Fact(("a",), (), ("<", "(Phi a)", "1")),
     "normal_cdf_increasing": Fact(("a", "b"), _ORDERED, ("<=", "(Phi a)", "(Phi b)")),
-    "gamma_tail_decreasing": Fact(
-        ("a", "x", "y"), ((">", "a", "0"), (">=", "x", "0"), ("<=", "x", "y")), ("<=", "(gammaq a y)", "(gammaq a x)")
+    "gamma_markov": Fact(("a", "x"), ((">", "a", "0"), (">", "x", "0")), ("<=", "(gammaq a x)", "(/ a x)")),
+    "gamma_head": Fact(
+        ("a", "x"),
+        ((">", "a", "0"), ("<=", "a", "1"), (">", "x", "0")),
+        (">=", "(- 1 (gammaq a x))", "(/ (* (^ x (- a 1)) (- 1 (exp (- x)))) (gamma a))"),
     ),
-    "exp_increasing": Fact(("a", "b"), _ORDERED, ("<=", "(exp a)", "(exp b)")),
-    "log_increasing": Fact(("a", "b"), (*_POSITIVE_A, *_ORDERED), ("<=", "(log a)", "(log b)")),
     "power_increasing": Fact(("a", "b", "p"), (*_POSITIVE_A, *_ORDERED, (">=", "p", "0")), ("<=", "(^ a p)", "(^ b p)")),
     "square_nonnegative": Fact(("a",), (), (">=", "(* a a)", "0")),
     "product_of_nonnegative": Fact(("a", "b"), ((">=", "a", "0"), (">=", "b", "0")), (">=", "(* a b)", "0")),

@@ -69,6 +69,15 @@ class Range:
             return False
         return self.high is None or not (value > self.high or (self.high_open and value == self.high))
 
+    def relations(self, value: Term) -> tuple[Relation, ...]:
+        """That a value lies between the ends."""
+        found = []
+        if self.low is not None:
+            found.append(Relation(">" if self.low_open else ">=", value, self.low))
+        if self.high is not None:
+            found.append(Relation("<" if self.high_open else "<=", value, self.high))
+        return tuple(found)
+
     @property
     def sign(self) -> int | None:
         """1 if every value is positive, 0 if non-negative, None if neither is known."""

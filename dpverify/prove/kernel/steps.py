@@ -252,7 +252,7 @@ def _shift(goal: Statement, step: Step) -> list[Subgoal]:
     domain = goal.ranges().get(name)
     if domain is None or domain.whole or side not in ("above", "below", "between") or name in free(bound):
         raise Rejected(f"{name} cannot be shifted by {step['bound'][:80]}")
-    whole = _bounded(goal, name, domain)
+    whole = goal.assuming(*domain.relations(name))
     strict, weak = (">", ">=") if side == "above" else ("<", "<=")
     known = {h.op for h in whole.hypotheses if (h.left, h.right) == (name, bound)}
     known |= {TURNED[h.op] for h in whole.hypotheses if (h.left, h.right) == (bound, name)}
@@ -279,7 +279,7 @@ def _substitute(goal: Statement, step: Step) -> list[Subgoal]:
     if hypothesis.op != "=" or hypothesis.left != name or name in free(hypothesis.right):
         raise Rejected(f"hypothesis {step['by']} does not determine {name}")
     domain = goal.ranges()[name]
-    return [(_bounded(goal, name, domain).at(name, hypothesis.right), step["then"])]
+    return [(goal.assuming(*domain.relations(name)).at(name, hypothesis.right), step["then"])]
 
 
 def _generalise(goal: Statement, step: Step) -> list[Subgoal]:
@@ -337,16 +337,6 @@ def _algebra(goal: Statement) -> Algebra:
                 known = max(known or 0, int(hypothesis.strict))
         signs[name] = known
     return Algebra(signs)
-
-
-def _bounded(goal: Statement, name: str, domain: Range) -> Statement:
-    """The range of a variable as hypotheses."""
-    found = []
-    if domain.low is not None:
-        found.append(Relation(">" if domain.low_open else ">=", name, domain.low))
-    if domain.high is not None:
-        found.append(Relation("<" if domain.high_open else "<=", name, domain.high))
-    return goal.assuming(*found)
 
 
 def fails(hypothesis: Relation, box: Box, digits: int) -> bool:

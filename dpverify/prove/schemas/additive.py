@@ -1,13 +1,24 @@
-"""Additive noise in one dimension, symmetric and log-concave: the privacy profile, the least scale, what rests on them."""
+"""Additive noise in one dimension, symmetric and log-concave: the law, the privacy profile and the least scale of a family."""
 
 from __future__ import annotations
 
 from dpverify.prove.kernel.calculus import derivative
 from dpverify.prove.kernel.certificate import Obligation
 from dpverify.prove.kernel.statements import Range, Relation
-from dpverify.prove.kernel.terms import Rejected, Term, call, substitute
-from dpverify.prove.schemas.parts import HALF, NONNEGATIVE, ONE, POSITIVE, REAL, ZERO, Data, Schema, forall, obligation
-from dpverify.prove.schemas.reading import ranges
+from dpverify.prove.kernel.terms import Term, call, substitute
+from dpverify.prove.schemas.parts import (
+    HALF,
+    NONNEGATIVE,
+    ONE,
+    POSITIVE,
+    REAL,
+    ZERO,
+    Criterion,
+    Data,
+    Schema,
+    forall,
+    obligation,
+)
 
 PROFILE_ARGUMENT = """\
 Noise s X is added to a number that moves by at most D; X has the density e^-psi with psi even, cdf F; d = D/s. psi' >= 0 and
@@ -18,28 +29,35 @@ loss exceeds d, and the profile is 0 from eps = d on. F is the cdf of e^-psi bec
 vanishes at infinity (it lies between 0 and K/x)."""
 
 
+def law(psi: Term, cdf: Term, tail: Term) -> tuple[Obligation, ...]:
+    """That the cdf of e^-psi is the one stated for x >= 0: 1 - cdf vanishes at infinity, as it lies between 0 and tail/x."""
+    beyond, far = {"x": POSITIVE}, {"x": Range(ONE)}
+    rest = call("-", ONE, cdf)
+    return (
+        obligation(
+            "the density is the derivative of the cdf", forall(beyond, "=", derivative(cdf, "x"), call("exp", call("-", psi)))
+        ),
+        obligation("half the mass lies on each side", forall({}, "=", substitute(cdf, {"x": ZERO}), HALF)),
+        obligation("the tail is non-negative", forall(far, ">=", rest, ZERO)),
+        obligation("the tail vanishes", forall(far, "<=", rest, call("/", tail, "x"))),
+    )
+
+
 def _profile(data: Data) -> tuple[Obligation, ...]:
     data.fields("noise")
     data.reader.require_free(("x", "eps", "d", "delta"))
-    noise = dict(data.table["noise"])
-    unknown = set(noise) - {"exponent", "cdf", "tail", "threshold", "profile", "inverse", "whole_line", "bounded_loss"}
-    if unknown:
-        raise Rejected(f"noise has no fields {sorted(unknown)}")
+    noise = data.part(
+        "noise", "exponent", "cdf", "tail", "threshold", "profile", optional=("inverse", "whole_line", "bounded_loss")
+    )
     psi, cdf, tail, t, profile = (data.reader.term(noise[name]) for name in ("exponent", "cdf", "tail", "threshold", "profile"))
     whole_line, bounded = bool(noise.get("whole_line")), bool(noise.get("bounded_loss"))
     x, eps, d = "x", "eps", "d"
     variables, where = region(bounded)
     beyond, back = {x: POSITIVE}, call("-", x)
     slope = derivative(psi, x)
-    far = {x: Range(ONE)}
     found = [
-        *(Obligation(name=f"lemma {name}", lemma=name) for name in ("V-L1", "V-L2")),
-        obligation(
-            "the density is the derivative of the cdf", forall(beyond, "=", derivative(cdf, x), call("exp", call("-", psi)))
-        ),
-        obligation("half the mass lies on each side", forall({}, "=", substitute(cdf, {x: ZERO}), HALF)),
-        obligation("the tail is non-negative", forall(far, ">=", call("-", ONE, cdf), ZERO)),
-        obligation("the tail vanishes", forall(far, "<=", call("-", ONE, cdf), call("/", tail, x))),
+        *(data.rests_on(name) for name in ("V-L1", "V-L2")),
+        *law(psi, cdf, tail),
         obligation("the exponent does not fall", forall(beyond, ">=", slope, ZERO)),
         obligation("the exponent is convex", forall(beyond, ">=", derivative(slope, x), ZERO)),
     ]
@@ -83,41 +101,23 @@ def region(bounded: bool) -> tuple[dict[str, Range], tuple[Relation, ...]]:
     return {"eps": NONNEGATIVE, "d": POSITIVE}, ((Relation("<", "eps", "d"),) if bounded else ())
 
 
-def profile_of(data: Data, name: str) -> tuple[Term, bool]:
-    """The profile that another theorem of this schema is about, and whether it is stated for eps < d only."""
-    other = data.other(name)
-    if other.table.get("schema") != "privacy profile":
-        raise Rejected(f"{name} is not about a privacy profile")
-    noise = other.table["noise"]
-    return other.reader.term(noise["profile"]), bool(noise.get("bounded_loss"))
+def _criteria(data: Data) -> dict[str, Criterion]:
+    noise = data.table["noise"]
+    variables, where = region(bool(noise.get("bounded_loss")))
+    relation = Relation("<=", data.reader.term(noise["profile"]), "delta")
+    says = f"this noise ({data.table['id']}) with D/s = d is (eps, delta)-DP"
+    return {"profile": Criterion(variables={**variables, "delta": REAL}, relation=relation, says=says, hypotheses=where)}
 
 
-def _calibration(data: Data) -> tuple[Obligation, ...]:
-    data.fields("calibration")
-    table = data.table["calibration"]
-    if set(table) != {"noise", "for", "where", "epsilon", "delta", "shift"}:
-        raise Rejected("a calibration has noise, for, where, epsilon, delta and shift")
-    profile, bounded = profile_of(data, table["noise"])
-    eps, delta, d = (data.reader.term(table[name]) for name in ("epsilon", "delta", "shift"))
-    variables = dict(ranges(table["for"]))
-    data.reader.require_free(variables)
-    where = [data.reader.relation(text) for text in table["where"]]
-    found = [
-        Obligation(name="the profile of this noise", lemma=table["noise"]),
-        obligation("epsilon is admissible", forall(variables, ">=", eps, ZERO, *where)),
-        obligation("the shift is admissible", forall(variables, ">", d, eps if bounded else ZERO, *where)),
-        obligation(
-            "the profile is at most delta", forall(variables, "<=", substitute(profile, {"eps": eps, "d": d}), delta, *where)
-        ),
-    ]
-    return tuple(found)
+def _states(data: Data) -> str:
+    noise = data.table["noise"]
+    bounded = bool(noise.get("bounded_loss"))
+    text = f"Noise with the density e^-psi, psi(x) = {noise['exponent']} for x >= 0 and even, has for eps >= 0 and d = D/s > "
+    text += f"{'eps' if bounded else '0'} the profile {noise['profile']}"
+    text += ", and 0 for d <= eps" if bounded else ""
+    if "inverse" in noise:
+        text += f"; for 0 < delta < 1 it is (eps, delta)-DP exactly if s >= D/({noise['inverse']})"
+    return text + data.where() + "."
 
 
-PROFILE = Schema(build=_profile, argument=PROFILE_ARGUMENT)
-
-CALIBRATION = Schema(
-    build=_calibration,
-    argument="""\
-Noise of the named family with d = D/s is (epsilon, delta)-DP exactly if its profile at (epsilon, d) is at most delta (the named
-theorem).""",
-)
+PROFILE = Schema(build=_profile, states=_states, argument=PROFILE_ARGUMENT, criteria=_criteria)

@@ -6,9 +6,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from dpverify.prove.kernel.statements import Relation, Statement
 from dpverify.prove.kernel.terms import Rejected, Term, call
-from dpverify.prove.schemas.parts import HALF, ONE, ZERO, Data, Schema, forall, obligation
+from dpverify.prove.schemas.parts import HALF, ONE, ZERO, Data, Schema, closed, forall, obligation
 from dpverify.prove.schemas.reading import exact
 
 if TYPE_CHECKING:
@@ -46,6 +45,8 @@ def exponent(noise: Mapping[str, str], x: Fraction) -> Term:
     if noise["family"] != "subbotin":
         raise Rejected("the one-dimensional rule is stated for the Subbotin family")
     p = exact(noise["p"])
+    if p < 1:
+        raise Rejected("the one-dimensional rule is stated for log-concave noise")
     return call("/", call("^", abs(x), p), p) if x else ZERO
 
 
@@ -55,8 +56,12 @@ def _interval(noise: Mapping[str, str], low: Fraction | None, high: Fraction | N
     return above if high is None else call("-", above, survival(noise, high - shift))
 
 
-def _end(text: str) -> Fraction | None:
-    return None if text in ("inf", "-inf") else exact(text)
+def _side(low: str, high: str) -> tuple[Fraction | None, Fraction | None]:
+    """The ends of an interval that is not empty, None where it has none. Raises Rejected."""
+    ends = None if low == "-inf" else exact(low), None if high == "inf" else exact(high)
+    if ends[0] is not None and ends[1] is not None and ends[0] >= ends[1]:
+        raise Rejected(f"from {low} to {high} there is nothing")
+    return ends
 
 
 def _rule(data: Mapping[str, Any], noise: Mapping[str, str], eps: Fraction) -> tuple[list[Obligation], Term]:
@@ -77,11 +82,6 @@ def _rule(data: Mapping[str, Any], noise: Mapping[str, str], eps: Fraction) -> t
     return found, bound
 
 
-def _closed(name: str, op: str, left: Term, right: Term) -> Obligation:
-    """A statement without variables, as the witness that it is."""
-    return obligation(name, Statement((), (), Relation(op, left, right), exists=True))
-
-
 def _event(data: Data) -> tuple[Obligation, ...]:
     data.fields("noise", "event", "rule")
     noise, event = data.table["noise"], data.table["event"]
@@ -89,7 +89,7 @@ def _event(data: Data) -> tuple[Obligation, ...]:
         raise Rejected("an event has shift, norm, epsilon, boxes and excess")
     eps, excess, norm = exact(event["epsilon"]), exact(event["excess"]), exact(event["norm"])
     shift = [exact(text) for text in event["shift"]]
-    boxes = [[(_end(low), _end(high)) for low, high in box] for box in event["boxes"]]
+    boxes = [[_side(low, high) for low, high in box] for box in event["boxes"]]
     if any(len(box) != len(shift) for box in boxes):
         raise Rejected("a box has one side for each coordinate")
     for one, two in pairwise(box[0] for box in boxes):
@@ -108,7 +108,7 @@ def _event(data: Data) -> tuple[Obligation, ...]:
     return (
         obligation("the shift is allowed", forall({}, "<=", total, call("^", norm, p))),
         *found,
-        _closed("the event exceeds what the rule allows", ">", gained, call("+", bound, excess)),
+        closed("the event exceeds what the rule allows", ">", gained, call("+", bound, excess)),
     )
 
 
@@ -119,8 +119,8 @@ def _count(data: Data) -> tuple[Obligation, ...]:
         raise Rejected("a count has coordinates, scale, epsilon, delta, threshold, least and gained")
     m, k = (exact(count[name]) for name in ("coordinates", "least"))
     scale, eps, delta, threshold, gained = (exact(count[name]) for name in ("scale", "epsilon", "delta", "threshold", "gained"))
-    if gained <= delta:
-        raise Rejected("the event must gain more than the claimed delta")
+    if gained < delta or min(scale, delta) <= 0 or eps < 0:
+        raise Rejected("the event must gain the claimed delta or more, and scale, epsilon and delta be those of a claim")
     p, d = exact(noise["p"]), exact(data.table["rule"]["d"])
     found, bound = _rule(data.table["rule"], noise, eps)
     likely, unlikely = (call("tail", m, k, survival(noise, threshold - move)) for move in (1 / scale, ZERO))
@@ -128,26 +128,44 @@ def _count(data: Data) -> tuple[Obligation, ...]:
         obligation("the rule is applied at this norm or a larger one", forall({}, ">=", call("^", call("*", d, scale), p), m)),
         *found,
         obligation("so the rule accepts this scale", forall({}, "<=", bound, delta)),
-        _closed("the event exceeds the claimed delta", ">", call("-", likely, call("*", call("exp", eps), unlikely)), gained),
+        closed("the event exceeds the claimed delta", ">", call("-", likely, call("*", call("exp", eps), unlikely)), gained),
     )
 
 
 EVENT = Schema(
     build=_event,
+    states=lambda data: (
+        "It is false that {} noise of order {} and scale 1 on several numbers is as private as on one number that moves by "
+        "the {}-norm of the shift: at eps = {} the shift ({}) "
+        "of norm at most {} has a larger delta than one number, by more than {}.".format(
+            data.table["noise"]["family"],
+            data.table["noise"]["p"],
+            data.table["noise"]["p"],
+            data.table["event"]["epsilon"],
+            ", ".join(data.table["event"]["shift"]),
+            data.table["event"]["norm"],
+            data.table["event"]["excess"],
+        )
+    ),
     argument="""\
-Independent noise of one family (scale 1) is added to several numbers that move by the shift, whose p-norm is at most the norm.
-The rule says that the mechanism is (epsilon, delta)-DP with the delta of the one-dimensional mechanism at that norm (theorem
-V-L1), which is bounded from above. The event is a union of boxes that do not overlap; P(S) - e^eps Q(S), a sum of products,
-exceeds that delta.""",
+Independent noise of one family (scale 1) is added to several numbers that move by the shift, whose p-norm is at most the
+norm. The rule says that the mechanism is (epsilon, delta)-DP with the delta of the one-dimensional mechanism at that norm
+(theorem V-L1), which is bounded from above. The event is a union of boxes that do not overlap; P(S) - e^eps Q(S), a sum of
+products, exceeds that delta.""",
     refutes=True,
 )
 
 COUNT = Schema(
     build=_count,
+    states=lambda data: (
+        "It is false that {family} noise of order {p} and scale {scale} on {coordinates} numbers that move by 1 each is "
+        "({epsilon}, {delta})-DP, as the one-dimensional rule "
+        "has it; its delta is above {gained}.".format(**data.table["noise"], **data.table["count"])
+    ),
     argument="""\
-Independent Subbotin noise of the given scale is added to m numbers, each of which moves by 1, a shift of p-norm m^(1/p). The
-rule takes the delta of the one-dimensional mechanism at that norm (theorem V-L1), and accepts the scale. The event is that at
-least k outputs exceed the threshold (in units of the scale): under each dataset their number is binomial, and P(S) - e^eps Q(S)
-exceeds the claimed delta.""",
+Independent Subbotin noise of the given scale is added to m numbers, each of which moves by 1, a shift of p-norm m^(1/p).
+The rule takes the delta of the one-dimensional mechanism at that norm (theorem V-L1), and accepts the scale. The event is
+that at least k outputs exceed the threshold (in units of the scale): under each dataset their number is binomial, and P(S)
+- e^eps Q(S) exceeds the claimed delta.""",
     refutes=True,
 )

@@ -33,6 +33,12 @@ class Reader:
         for name, text in (let or {}).items():
             self._let[variable(name)] = self.term(text)
 
+    def with_terms(self, terms: Mapping[str, Term]) -> Reader:
+        """A reader that knows further abbreviations."""
+        reader = Reader()
+        reader._let = {**self._let, **terms}
+        return reader
+
     def require_free(self, names: Iterable[str]) -> None:
         """Refuse variables that abbreviations would hide. Raises Rejected."""
         hidden = set(names) & set(self._let)
@@ -77,7 +83,7 @@ def a_range(text: str) -> Range:
         raise Rejected(f"{text[:60]!r} is no range such as [0, inf) or whole [1, 5]")
     whole, left, low, high, right = match.groups()
     ends = [None if end in ("inf", "-inf") else exact(end) for end in (low, high)]
-    return Range(ends[0], ends[1], left == "(", right == ")", bool(whole))
+    return Range(ends[0], ends[1], ends[0] is not None and left == "(", ends[1] is not None and right == ")", bool(whole))
 
 
 def exact(text: str) -> Fraction:
@@ -89,8 +95,8 @@ def exact(text: str) -> Fraction:
 
 
 def _parsed(text: str) -> tuple[ast.expr, str]:
-    if not isinstance(text, str) or len(text) > _LONGEST:
-        raise Rejected("a formula must be text of bounded length")
+    if not isinstance(text, str) or len(text) > _LONGEST or not text.isascii():
+        raise Rejected("a formula must be ASCII text of bounded length")
     source = " ".join(text.replace("^", "**").split())
     try:
         return ast.parse(source, mode="eval").body, source
@@ -98,12 +104,17 @@ def _parsed(text: str) -> tuple[ast.expr, str]:
         raise Rejected(f"{text[:80]!r} is not a formula") from error
 
 
+def _segment(tree: ast.expr, source: str) -> str:
+    """What a part of a formula, which is one line of ASCII, was written as."""
+    return source[tree.col_offset : tree.end_col_offset]
+
+
 def _term(tree: ast.expr, source: str, let: Mapping[str, Term]) -> Term:
     match tree:
         case ast.Call(func=ast.Name(id="diff"), args=[differentiated, ast.Name(id=name)]):
             return derivative(_term(differentiated, source, let), name)
         case ast.Constant():
-            return exact(ast.get_source_segment(source, tree) or "")
+            return exact(_segment(tree, source))
         case ast.Name(id="pi"):
             return call("pi")
         case ast.Name(id=name):
@@ -119,4 +130,4 @@ def _term(tree: ast.expr, source: str, let: Mapping[str, Term]) -> Term:
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
             return call(name, *(_term(argument, source, let) for argument in args))
         case _:
-            raise Rejected(f"{(ast.get_source_segment(source, tree) or source)[:80]!r} cannot be read as a term")
+            raise Rejected(f"{_segment(tree, source)[:80]!r} cannot be read as a term")
