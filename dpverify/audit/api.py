@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import ExitStack, contextmanager
 from numbers import Integral
 from typing import Any, Literal
 
 from flint import fmpq
 
+from dpverify import __version__
 from dpverify.arithmetic.exact import Number, float_above, float_below, to_exact
-from dpverify.audit.callables import Form, form_of, name_of
-from dpverify.audit.calls import Caller, Calls
+from dpverify.audit.blocks import FIRST_CALLS
+from dpverify.audit.callables import form_of, name_of
+from dpverify.audit.crew import Alone, Crew, Job
 from dpverify.audit.engine import Engine
 from dpverify.audit.evidence import evidence_of
 from dpverify.audit.progress import reporter
@@ -19,12 +24,14 @@ from dpverify.audit.records import Claim, findings
 from dpverify.audit.result import AuditResult, Witness
 from dpverify.audit.sampling import Sampler
 from dpverify.audit.table import safe_repr
+from dpverify.audit.unchanged import digest_of_input
 from dpverify.errors import InputError, MechanismError, shown
 
 __all__ = ["AuditResult", "Witness", "audit"]
 
 FEWEST_SAMPLES = 100
 MOST_SAMPLES = 10**12
+MOST_WORKERS = 1024
 
 
 def audit(
@@ -40,6 +47,9 @@ def audit(
     timeout: float | None = None,
     progress: Callable[[int, int], None] | bool | None = None,
     stop_early: bool = True,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> AuditResult:
     """Try to refute the claim that a mechanism is (epsilon, delta)-differentially private, by sampling it on two inputs.
 
@@ -57,6 +67,9 @@ def audit(
     timeout    seconds that one call may take; the mechanism then runs in a child process. None: no limit, no child process
     stop_early False: spend the whole budget even after a refutation, for the largest epsilon_lower that it can show
     progress   called with (outputs drawn, outputs in the budget); None: a line on a terminal if the audit is long; False: never
+    workers    processes that call the mechanism; None or 0: this one. The evidence is the same for any number of them
+    executor   a concurrent.futures.Executor whose workers call the mechanism instead, a dask client's `get_executor()` say
+    checkpoint a file in which every answer is written down, so that the same request goes on where it was killed
 
     Returns an AuditResult; its numbers are statistical at level 1 - alpha. Raises InputError for a request that cannot be
     used, and MechanismError for a mechanism that raises, hangs, dies, changes its input or returns something that is no
@@ -72,9 +85,29 @@ def audit(
     if outputs not in ("bits", "reals"):
         raise InputError(f"outputs = {shown(outputs)}: write 'bits' (floats as they are) or 'reals' (floats rounded first).")
     claim = Claim(epsilon=float_above(exact["epsilon"]), delta=float_above(exact["delta"]))
+    first = max(1, min(FIRST_CALLS, samples // 200))
+    job = Job(mechanism=mechanism, form=form, inputs=pair, seed=seed, timeout=_timeout(timeout), first=first)
+    many = None if workers is None else _whole(workers, "workers", least=0, most=MOST_WORKERS)
+    if executor is not None and (many or not isinstance(executor, Executor)):
+        raise InputError(
+            f"executor = {shown(executor)}: a concurrent.futures.Executor is needed"
+            + (", or workers for processes of our own; not both." if many else ".")
+        )
     report, finish = reporter(progress)
-    with _Caller(mechanism, form, pair, seed, _timeout(timeout)) as caller:
-        sampler = Sampler(caller, budget=samples, seed=seed, progress=report)
+    request = {
+        "dpverify": __version__,
+        "epsilon": str(exact["epsilon"]),
+        "delta": str(exact["delta"]),
+        "alpha": level,
+        "samples": samples,
+        "seed": seed,
+        "outputs": outputs,
+        "stop_early": stop_early,
+        "mechanism": f"{name_of(mechanism)}, {form}",
+        **{f"inputs[{place}]": f"{_short(data)} ({digest_of_input(data)})" for place, data in enumerate(pair)},
+    }
+    with _crew(job, executor, many, checkpoint, request) as crew:
+        sampler = Sampler(crew, budget=samples, seed=seed, first=first, progress=report)
         engine = Engine(
             sampler,
             claim,
@@ -137,22 +170,30 @@ def audit(
         return result()
 
 
-class _Caller:
-    """The right kind of caller, closed on the way out whatever happens."""
+@contextmanager
+def _crew(job: Job, executor: Executor | None, workers: int | None, checkpoint: Any, request: dict[str, Any]) -> Iterator[Crew]:
+    """The right kind of crew, closed on the way out whatever happens."""
+    journal = None
+    if checkpoint is not None:
+        from dpverify.audit.journal import Journal
 
-    def __init__(self, mechanism: Any, form: Form, inputs: tuple[Any, Any], seed: int, timeout: float | None) -> None:
-        if timeout is None:
-            self.caller: Caller = Calls(mechanism, form, inputs, seed)
+        journal = Journal(checkpoint, request)
+    with ExitStack() as held:
+        if journal is not None:
+            held.callback(journal.close)
+        crew: Crew
+        if executor is None and not workers:
+            crew = Alone(job)
         else:
-            from dpverify.audit.child import ChildCalls
+            from dpverify.audit.crowd import Crowd
 
-            self.caller = ChildCalls(mechanism, form, inputs, seed, timeout=timeout)
+            crew = Crowd(job, executor=executor, workers=workers)
+        held.callback(crew.close)
+        if journal is not None:
+            from dpverify.audit.journal import Recalled
 
-    def __enter__(self) -> Caller:
-        return self.caller
-
-    def __exit__(self, *problem: object) -> None:
-        self.caller.close()
+            crew = Recalled(crew, journal)
+        yield crew
 
 
 def _pair(inputs: Any) -> tuple[Any, Any]:

@@ -31,6 +31,7 @@ FEWEST_UNMATCHED = 4
 SCREENED = 1000
 PAIR_SAMPLE = 40_000
 ALIKE = 0.97
+MANY = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ def pick(tables: Pair, *, grid: Mapping[Path, float], bits: bool, forecast: Fore
     chosen: list[tuple[Candidate, bool]] = []
     masks: list[tuple[bool, NDArray[np.bool_]]] = []
     for candidate, precise in ranked:
+        if chosen and candidate.lead.promise <= 0 and tables[0].size >= MANY:
+            continue  # so many outputs have not shown anything, and each further one would cost a look
         seen = tables if precise else rounded
         mask = np.concatenate([candidate.event.mask(table) for table in seen])
         if not any(candidate.lead.forward == forward and _alike(mask, other) for forward, other in masks):

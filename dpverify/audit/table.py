@@ -97,8 +97,12 @@ class Column:
         """The same column with every number moved to the nearest multiple of `spacing`, a power of two; no negative zero."""
         with np.errstate(over="ignore", invalid="ignore"):
             steps = self.values / spacing
-            near = np.rint(steps) * spacing + 0.0
-        values = np.where(np.abs(steps) < 2.0**52, near, self.values)
+            values = np.rint(steps)
+            values *= spacing
+            values += 0.0
+            large = max(steps.max(initial=0.0), -steps.min(initial=0.0))
+        if not large < 2.0**52:  # multiples already, or not to be told from NaN here
+            values = np.where(np.abs(steps) < 2.0**52, values, self.values)
         return Column(values, self.kinds, None if self.exact is None else self._recoded(values), self.labels)
 
     def _recoded(self, values: Floats) -> Codes:
@@ -109,6 +113,10 @@ class Column:
     def taken(self, rows: Any) -> Column:
         """The cells of some rows."""
         return Column(self.values[rows], self.kinds[rows], None if self.exact is None else self.exact[rows], self.labels)
+
+    def kept(self) -> Column:
+        """The same cells in memory of their own."""
+        return Column(self.values.copy(), self.kinds, self.exact, self.labels)
 
 
 def constant(kind: Kind, size: int) -> Column:
@@ -165,6 +173,10 @@ class Table:
         columns = {path: column.taken(rows) for path, column in self.columns.items()}
         size = len(range(*rows.indices(self.size))) if isinstance(rows, slice) else int(np.arange(self.size)[rows].size)
         return Table(size, columns)
+
+    def kept(self) -> Table:
+        """The same outputs in memory of their own: a mechanism may well write into what it returned again."""
+        return Table(self.size, {path: column.kept() for path, column in self.columns.items()})
 
     def example(self, row: int) -> str:
         """One output, readable."""
@@ -311,8 +323,8 @@ def _has_large_integers(array: NDArray[Any]) -> bool:
 
 
 def _numbers(values: Floats) -> Column:
-    missing = np.isnan(values)
-    if missing.any():
+    if len(values) and math.isnan(values.min()):  # which any NaN makes NaN, and which is quicker than to ask each
+        missing = np.isnan(values)
         return Column(values, np.where(missing, np.uint8(Kind.NAN), np.uint8(Kind.NUMBER)))
     return Column(values, np.full(len(values), Kind.NUMBER, dtype=np.uint8))
 
