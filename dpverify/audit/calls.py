@@ -77,7 +77,7 @@ class Calls:
         """Nothing is held."""
 
     @contextmanager
-    def _global_generators(self, plain: int, words: NDArray[np.uint32]) -> Iterator[None]:
+    def _global_generators(self, plain: int, words: NDArray[Any]) -> Iterator[None]:
         """Seed the two global generators, and put back what was there. NumPy's is exchanged, which is quicker than a copy."""
         state, theirs = random.getstate(), _numpy_random.get_bit_generator()
         also: Any = np.random.get_state()  # set_bit_generator forgets the second half of a pair of normal numbers

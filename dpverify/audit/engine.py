@@ -19,7 +19,7 @@ from dpverify.audit.exploration import Forecast
 from dpverify.audit.grid import grid_of
 from dpverify.audit.plan import Look, Stage
 from dpverify.audit.records import Claim, Record, tested
-from dpverify.audit.sampling import Sampler
+from dpverify.audit.sampling import FEWEST_BLOCKS, Sampler
 from dpverify.audit.search import Picked, pick
 from dpverify.audit.statistics.counts import Counts
 from dpverify.audit.table import Codes, Path, Table, joined
@@ -165,7 +165,8 @@ class Engine:
         return blocks
 
     def _tables(self, sizes: tuple[int, int], *, apart: bool) -> Iterator[tuple[int, Table]]:
-        for side, answer in self.sampler.blocks_of(sizes, Question(keep=True), apart=apart):
+        fewest = FEWEST_BLOCKS if self._number == 1 or apart else 4
+        for side, answer in self.sampler.blocks_of(sizes, Question(keep=True), apart=apart, fewest=fewest):
             self._note_mark(answer)
             assert answer.table is not None
             yield side, answer.table

@@ -15,7 +15,7 @@ from dpverify.audit.calls import Request
 from dpverify.audit.crew import Crew
 
 SMALL_BLOCK = 10_000
-LARGEST_BLOCK = 65_536
+LARGEST_BLOCK = 131_072
 """Outputs of one block, at most: memory stays flat, and a large sample has many independently seeded blocks."""
 
 ROOM = 2_000_000
@@ -48,9 +48,14 @@ class Sampler:
         """Outputs that either side may still draw."""
         return self.budget - max(self._planned)
 
-    def blocks_of(self, sizes: tuple[int, int], question: Question, *, apart: bool = False) -> Iterator[tuple[int, Answer]]:
-        """Blocks of both sides, in turns, until each has had its number: pairs of a side and an answer."""
-        for request, answer in self.crew.answers(self._requests(sizes, apart), question):
+    def blocks_of(
+        self, sizes: tuple[int, int], question: Question, *, apart: bool = False, fewest: int = FEWEST_BLOCKS
+    ) -> Iterator[tuple[int, Answer]]:
+        """Blocks of both sides, in turns, until each has had its number: pairs of a side and an answer.
+
+        `fewest` blocks a side, at least; fewer will do where nobody asks how blocks vary.
+        """
+        for request, answer in self.crew.answers(self._requests(sizes, apart, fewest), question):
             if not self.lives:
                 self.drawn[0] += 2 * self._first
             self.drawn[request.side] += request.size
@@ -60,9 +65,9 @@ class Sampler:
             self._progress(sum(self.drawn), 2 * self.budget)
             yield request.side, answer
 
-    def _requests(self, sizes: tuple[int, int], apart: bool) -> Iterator[Request]:
+    def _requests(self, sizes: tuple[int, int], apart: bool, fewest: int) -> Iterator[Request]:
         largest = max(min(largest_block(self.budget), ROOM // self.width), 1)
-        counts = [_blocks(size, largest) for size in sizes]
+        counts = [_blocks(size, largest, fewest) for size in sizes]
         for place in range(max(counts)):
             turns = (0, 1) if self.coins.random() < 0.5 else (1, 0)
             for side in turns:
@@ -76,10 +81,10 @@ class Sampler:
 
 
 def largest_block(budget: int) -> int:
-    """Outputs of one block, at most: as many as stay in a processor's cache, and a hundred blocks a side or more."""
-    return max(SMALL_BLOCK, min(budget // 128, LARGEST_BLOCK))
+    """Outputs of one block, at most: as many as stay in a processor's cache, and about a hundred blocks a side or more."""
+    return max(SMALL_BLOCK, min(budget // 100, LARGEST_BLOCK))
 
 
-def _blocks(size: int, largest: int) -> int:
+def _blocks(size: int, largest: int, fewest: int) -> int:
     """How many blocks, whose sizes differ by one at most."""
-    return 0 if size == 0 else max(min(FEWEST_BLOCKS, size), -(-size // largest))
+    return 0 if size == 0 else max(min(fewest, size), -(-size // largest))

@@ -132,5 +132,5 @@ def _example(exploration: Exploration, path: Path | None, code: np.uint64, first
 
 
 def _occurrences(codes: Codes, values: Codes) -> NDArray[np.int64]:
-    place = np.minimum(np.searchsorted(values, codes), len(values) - 1)
-    return np.bincount(place[values[place] == codes], minlength=len(values))
+    found = codes[members(codes, values)]
+    return np.bincount(np.searchsorted(values, found), minlength=len(values))
