@@ -7,13 +7,10 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
-from numbers import Integral
 from typing import Any, Literal
 
-from flint import fmpq
-
 from dpverify import __version__
-from dpverify.arithmetic.exact import Number, float_above, float_below, to_exact
+from dpverify.arithmetic.exact import Number, float_above
 from dpverify.audit.blocks import FIRST_CALLS
 from dpverify.audit.callables import form_of, name_of
 from dpverify.audit.crew import Alone, Crew, Job
@@ -21,17 +18,24 @@ from dpverify.audit.engine import Engine
 from dpverify.audit.evidence import evidence_of
 from dpverify.audit.progress import reporter
 from dpverify.audit.records import Claim, findings
+from dpverify.audit.request import (
+    FEWEST_SAMPLES,
+    MOST_SAMPLES,
+    MOST_WORKERS,
+    checked_alpha,
+    checked_delta,
+    checked_epsilon,
+    checked_pair,
+    checked_timeout,
+    checked_whole,
+    shortened,
+)
 from dpverify.audit.result import AuditResult, Witness
 from dpverify.audit.sampling import Sampler
-from dpverify.audit.table import safe_repr
 from dpverify.audit.unchanged import digest_of_input
 from dpverify.errors import InputError, MechanismError, shown
 
 __all__ = ["AuditResult", "Witness", "audit"]
-
-FEWEST_SAMPLES = 100
-MOST_SAMPLES = 10**12
-MOST_WORKERS = 1024
 
 
 def audit(
@@ -77,17 +81,17 @@ def audit(
     """
     started = time.perf_counter()
     form = form_of(mechanism)
-    pair = _pair(inputs)
-    exact = {"epsilon": _epsilon(epsilon), "delta": _delta(delta)}
-    level = _alpha(alpha)
-    samples = _whole(samples, "samples", least=FEWEST_SAMPLES, most=MOST_SAMPLES)
-    seed = _whole(seed, "seed", least=0, most=None)
+    pair = checked_pair(inputs)
+    exact = {"epsilon": checked_epsilon(epsilon), "delta": checked_delta(delta)}
+    level = checked_alpha(alpha)
+    samples = checked_whole(samples, "samples", least=FEWEST_SAMPLES, most=MOST_SAMPLES)
+    seed = checked_whole(seed, "seed", least=0, most=None)
     if outputs not in ("bits", "reals"):
         raise InputError(f"outputs = {shown(outputs)}: write 'bits' (floats as they are) or 'reals' (floats rounded first).")
     claim = Claim(epsilon=float_above(exact["epsilon"]), delta=float_above(exact["delta"]))
     first = max(1, min(FIRST_CALLS, samples // 200))
-    job = Job(mechanism=mechanism, form=form, inputs=pair, seed=seed, timeout=_timeout(timeout), first=first)
-    many = None if workers is None else _whole(workers, "workers", least=0, most=MOST_WORKERS)
+    job = Job(mechanism=mechanism, form=form, inputs=pair, seed=seed, timeout=checked_timeout(timeout), first=first)
+    many = None if workers is None else checked_whole(workers, "workers", least=0, most=MOST_WORKERS)
     if executor is not None and (many or not isinstance(executor, Executor)):
         raise InputError(
             f"executor = {shown(executor)}: a concurrent.futures.Executor is needed"
@@ -104,7 +108,7 @@ def audit(
         "outputs": outputs,
         "stop_early": stop_early,
         "mechanism": f"{name_of(mechanism)}, {form}",
-        **{f"inputs[{place}]": f"{_short(data)} ({digest_of_input(data)})" for place, data in enumerate(pair)},
+        **{f"inputs[{place}]": f"{shortened(data)} ({digest_of_input(data)})" for place, data in enumerate(pair)},
     }
     with _crew(job, executor, many, checkpoint, request) as crew:
         sampler = Sampler(crew, budget=samples, seed=seed, first=first, progress=report)
@@ -130,7 +134,7 @@ def audit(
                 seed=seed,
                 outputs=outputs,
                 stop_early=stop_early,
-                mechanism={"name": name_of(mechanism), "form": str(form), "inputs": [_short(data) for data in pair]},
+                mechanism={"name": name_of(mechanism), "form": str(form), "inputs": [shortened(data) for data in pair]},
                 drawn=drawn,
                 blocks=sampler.blocks,
                 grid=engine.grid,
@@ -194,69 +198,3 @@ def _crew(job: Job, executor: Executor | None, workers: int | None, checkpoint: 
 
             crew = Recalled(crew, journal)
         yield crew
-
-
-def _pair(inputs: Any) -> tuple[Any, Any]:
-    if not isinstance(inputs, tuple | list) or len(inputs) != 2:
-        found = f"{len(inputs)} of them" if isinstance(inputs, tuple | list) else f"{type(inputs).__name__}"
-        raise InputError(f"inputs: a pair (d1, d2) of neighbouring datasets is needed, not {found}.")
-    for place, data in enumerate(inputs):
-        if isinstance(data, Iterator):
-            raise InputError(
-                f"inputs[{place}] is a {type(data).__name__}, which the first call would use up; pass a list or an array."
-            )
-    return inputs[0], inputs[1]
-
-
-def _epsilon(epsilon: Number) -> fmpq:
-    exact = to_exact(epsilon, "epsilon")
-    if exact < 0:
-        raise InputError(f"epsilon = {shown(epsilon, str)}: a claim needs epsilon >= 0 (in nats).")
-    if exact > 10**300:
-        raise InputError(
-            f"epsilon = {shown(epsilon, str)}: a claim this weak cannot be refuted by any sample; state epsilon <= 10^300."
-        )
-    return exact
-
-
-def _delta(delta: Number) -> fmpq:
-    exact = to_exact(delta, "delta")
-    if not 0 <= exact < 1:
-        raise InputError(f"delta = {shown(delta, str)}: a claim needs 0 <= delta < 1; with delta = 1 everything is private.")
-    if float_above(exact) >= 1:
-        raise InputError(f"delta = {shown(delta, str)}: no double lies between it and 1; a claim this weak cannot be tested.")
-    return exact
-
-
-def _alpha(alpha: Number) -> float:
-    exact = to_exact(alpha, "alpha")
-    if not fmpq(1, 10**100) <= exact < 1:
-        raise InputError(
-            f"alpha = {shown(alpha, str)}: the probability of refuting a true claim lies in (0, 1), from 1e-100 on; "
-            f"0.001 is usual."
-        )
-    return float_below(exact)
-
-
-def _whole(value: Any, name: str, *, least: int, most: int | None) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise InputError(f"{name} = {shown(value)}: a whole number is needed, {least} or more.")
-    number = int(value)
-    if number < least or (most is not None and number > most):
-        raise InputError(f"{name} = {shown(number)}: {least} or more is needed" + (f", and at most {most:,}." if most else "."))
-    return number
-
-
-def _timeout(timeout: Any) -> float | None:
-    if timeout is None:
-        return None
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < 10**7:
-        raise InputError(
-            f"timeout = {shown(timeout)}: seconds that one call may take are needed, more than 0; None for no limit."
-        )
-    return float(timeout)
-
-
-def _short(data: Any) -> str:
-    text = safe_repr(data)
-    return text if len(text) <= 200 else f"{text[:197]}..."

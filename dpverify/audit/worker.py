@@ -102,7 +102,7 @@ def packed(job: Job) -> bytes:
     With cloudpickle, functions of files that are not installed go by value, so that a worker need not have the file.
     """
     try:
-        import cloudpickle  # type: ignore[import-untyped, unused-ignore]
+        import cloudpickle
     except ImportError:
         cloudpickle = None
     try:
