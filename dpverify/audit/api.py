@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any, Literal
 
 from dpverify import __version__
@@ -15,7 +16,10 @@ from dpverify.audit.blocks import FIRST_CALLS
 from dpverify.audit.callables import form_of, name_of
 from dpverify.audit.crew import Alone, Crew, Job
 from dpverify.audit.engine import Engine
+from dpverify.audit.events import Event
 from dpverify.audit.evidence import evidence_of
+from dpverify.audit.neighbours import Neighbourhood, Pairs, check_neighbours
+from dpverify.audit.pairs import SEARCH_SHARE, Scorer, choose
 from dpverify.audit.progress import reporter
 from dpverify.audit.records import Claim, findings
 from dpverify.audit.request import (
@@ -32,6 +36,7 @@ from dpverify.audit.request import (
 )
 from dpverify.audit.result import AuditResult, Witness
 from dpverify.audit.sampling import Sampler
+from dpverify.audit.strategies import PairStrategy
 from dpverify.audit.unchanged import digest_of_input
 from dpverify.errors import InputError, MechanismError, shown
 
@@ -41,7 +46,7 @@ __all__ = ["AuditResult", "Witness", "audit"]
 def audit(
     mechanism: Callable[..., Any],
     *,
-    inputs: tuple[Any, Any],
+    inputs: tuple[Any, Any] | Pairs | PairStrategy,
     epsilon: Number,
     delta: Number = 0,
     samples: int = 10**6,
@@ -54,6 +59,8 @@ def audit(
     workers: int | None = None,
     executor: Executor | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    relation: Neighbourhood | str | None = None,
+    hints: Sequence[tuple[Event, int]] = (),
 ) -> AuditResult:
     """Try to refute the claim that a mechanism is (epsilon, delta)-differentially private, by sampling it on two inputs.
 
@@ -62,7 +69,8 @@ def audit(
 
     mechanism  f(data, rng, size) with `size` independent outputs along the first axis, or f(data, rng) or f(data) with one;
                the form is read off the parameter names. rng is a numpy Generator
-    inputs     two neighbouring datasets, whatever `mechanism` takes as data
+    inputs     two neighbouring datasets, whatever `mechanism` takes as data; or several pairs (`audit.neighbours`) or a strategy
+               for them (`audit.strategies`), of which the worst is chosen on outputs that are not counted
     epsilon    the claim, in nats, >= 0; delta in [0, 1). A float is exactly that double, text is an exact decimal or fraction
     samples    outputs a side, at most, search included (2 x samples in all); at least 100
     alpha      probability of refuting a claim that is true, in (0, 1)
@@ -73,6 +81,8 @@ def audit(
     progress   called with (outputs drawn, outputs in the budget); None: a line on a terminal if the audit is long; False: never
     workers    processes that call the mechanism; None or 0: this one. The evidence is the same for any number of them
     executor   a concurrent.futures.Executor whose workers call the mechanism instead, a dask client's `get_executor()` say
+    relation   what `inputs` are checked to be: an `adjacency.Relation`, its words, or a `BoundedDifference`; None: unchecked
+    hints      events to test besides those that are found, each with the input (0 or 1) on which it should be likelier
     checkpoint a file in which every answer is written down, so that the same request goes on where it was killed
 
     Returns an AuditResult; its numbers are statistical at level 1 - alpha. Raises InputError for a request that cannot be
@@ -81,7 +91,28 @@ def audit(
     """
     started = time.perf_counter()
     form = form_of(mechanism)
+    if isinstance(inputs, Pairs | PairStrategy):
+        return _of_the_worst(
+            mechanism,
+            inputs,
+            epsilon=epsilon,
+            delta=delta,
+            samples=samples,
+            alpha=alpha,
+            seed=seed,
+            outputs=outputs,
+            timeout=timeout,
+            progress=progress,
+            stop_early=stop_early,
+            workers=workers,
+            executor=executor,
+            checkpoint=checkpoint,
+            relation=relation,
+            hints=hints,
+        )
     pair = checked_pair(inputs)
+    if relation is not None:
+        check_neighbours(*pair, relation)
     exact = {"epsilon": checked_epsilon(epsilon), "delta": checked_delta(delta)}
     level = checked_alpha(alpha)
     samples = checked_whole(samples, "samples", least=FEWEST_SAMPLES, most=MOST_SAMPLES)
@@ -108,6 +139,7 @@ def audit(
         "outputs": outputs,
         "stop_early": stop_early,
         "mechanism": f"{name_of(mechanism)}, {form}",
+        "hints": [[event.to_json(), side] for event, side in hints],
         **{f"inputs[{place}]": f"{shortened(data)} ({digest_of_input(data)})" for place, data in enumerate(pair)},
     }
     with _crew(job, executor, many, checkpoint, request) as crew:
@@ -119,6 +151,7 @@ def audit(
             bits=outputs == "bits",
             can_separate=form.seeded or form.batched,
             stop_early=stop_early,
+            hints=hints,
         )
 
         def result(interrupted: str | None = None) -> AuditResult:
@@ -172,6 +205,40 @@ def audit(
         finally:
             finish()
         return result()
+
+
+def _of_the_worst(
+    mechanism: Callable[..., Any], inputs: Pairs | PairStrategy, *, samples: int, seed: int, **options: Any
+) -> AuditResult:
+    """Choose the worst pair on a part of the budget, audit it on the rest."""
+    form = form_of(mechanism)
+    delta, level = checked_delta(options["delta"]), checked_alpha(options["alpha"])
+    checked_epsilon(options["epsilon"])
+    number = checked_whole(samples, "samples", least=2 * FEWEST_SAMPLES, most=MOST_SAMPLES)
+    root = checked_whole(seed, "seed", least=0, most=None)
+    scorer = Scorer(
+        mechanism,
+        form,
+        seed=root,
+        delta=float_above(delta),
+        alpha=level,
+        planned=number,
+        bits=options["outputs"] == "bits",
+    )
+    budget = int(number * SEARCH_SHARE)
+    if isinstance(inputs, Pairs):
+        chosen = choose(inputs, scorer, budget)
+    else:
+        from dpverify.audit import strategies
+
+        chosen = strategies.choose(inputs, scorer, budget, seed=root)
+    found = audit(mechanism, inputs=chosen.pair, samples=number - chosen.spent, seed=root, **options)
+    note = (
+        f"{chosen.tried} pairs of datasets were tried on {chosen.spent:,} outputs a side that are not counted; the one that "
+        f"promised most was audited on fresh outputs."
+    )
+    evidence = {**found.evidence, "notes": [note, *found.evidence["notes"]]}
+    return replace(found, samples=found.samples + chosen.spent, notes=(note, *found.notes), evidence=evidence)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ import numpy as np
 
 from dpverify.audit import dependence, plan
 from dpverify.audit.blocks import Answer, Question, answer_of
+from dpverify.audit.events import Event
 from dpverify.audit.exploration import Forecast
 from dpverify.audit.grid import grid_of
 from dpverify.audit.plan import Look, Stage
@@ -74,7 +75,15 @@ class Engine:
     """Runs one audit. `records`, `notes`, `undecided` and `grid` are what it leaves behind."""
 
     def __init__(
-        self, sampler: Sampler, claim: Claim, *, alpha: float, bits: bool, can_separate: bool, stop_early: bool
+        self,
+        sampler: Sampler,
+        claim: Claim,
+        *,
+        alpha: float,
+        bits: bool,
+        can_separate: bool,
+        stop_early: bool,
+        hints: Sequence[tuple[Event, int]] = (),
     ) -> None:
         self.sampler = sampler
         self.claim = claim
@@ -82,6 +91,7 @@ class Engine:
         self.bits = bits
         self.can_separate = can_separate
         self.stop_early = stop_early
+        self.hints = tuple(hints)
         self.records: list[Record] = []
         self.notes: list[str] = []
         self.undecided: str | None = None
@@ -213,7 +223,16 @@ class Engine:
         self._explored = [pooled[0]], [pooled[1]]
         self.grid = grid_of(pooled, self.grid)
         forecast = Forecast(delta=self.claim.delta, alpha=self.alpha * stage.looks[-1].share / 2, planned=stage.confirm)
-        return pick(pooled, grid=self.grid, bits=self.bits and not self._refuted_by_bits, forecast=forecast)
+        found = pick(pooled, grid=self.grid, bits=self.bits and not self._refuted_by_bits, forecast=forecast)
+        return self._with_hints(found)
+
+    def _with_hints(self, found: list[Picked]) -> list[Picked]:
+        """Events that were handed in share half of the error budget among them, those that were found the other half."""
+        if not self.hints:
+            return found
+        share = 0.5 / len(self.hints)
+        given = [Picked(event, side == 0, share, precise=False) for event, side in self.hints]
+        return [*given, *(replace(one, share=one.share / 2) for one in found)]
 
     # --- confirming -------------------------------------------------------------------------------------------------
 

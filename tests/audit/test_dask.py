@@ -55,11 +55,11 @@ def laplace(data: Any, rng: np.random.Generator, size: int) -> Any:
 
 
 def slow(data: Any, rng: np.random.Generator, size: int) -> Any:
-    time.sleep(0.02)
+    time.sleep(0.01)
     return np.round((data + rng.laplace(size=size)) * 65536) / 65536
 
 
-REQUEST: dict[str, Any] = {"inputs": (0, 1), "epsilon": 1, "samples": 8_000, "seed": 5}
+REQUEST: dict[str, Any] = {"inputs": (0, 1), "epsilon": 1, "samples": 4_000, "seed": 5}
 
 
 def evidence(mechanism: Any, **options: Any) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def test_the_command_line_finds_it_too(cluster: Any, tmp_path: Path, capsys: pyt
     there = json.loads(capsys.readouterr().out)["evidence"]
     assert main(words) == NOTHING_REFUTED
     assert there == json.loads(capsys.readouterr().out)["evidence"]
-    assert main([*words, "--scheduler", "tcp://127.0.0.1:1"]) == UNUSABLE
+    assert main([*words, "--scheduler", "nowhere://127.0.0.1:1"]) == UNUSABLE
     assert "no scheduler answers there" in capsys.readouterr().err
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -71,7 +72,7 @@ def test_finer_resolutions_and_rarer_events_need_more() -> None:
     assert all(None not in row for row in needed)
     for row in needed:
         assert row == sorted(row)  # type: ignore[type-var]
-    for one, other in zip(needed, needed[1:], strict=False):
+    for one, other in pairwise(needed):
         assert all(a < b for a, b in zip(one, other, strict=True))  # type: ignore[operator]
 
 
