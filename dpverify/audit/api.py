@@ -69,8 +69,8 @@ def audit(
 
     mechanism  f(data, rng, size) with `size` independent outputs along the first axis, or f(data, rng) or f(data) with one;
                the form is read off the parameter names. rng is a numpy Generator
-    inputs     two neighbouring datasets, whatever `mechanism` takes as data; or several pairs (`audit.neighbours`) or a strategy
-               for them (`audit.strategies`), of which the worst is chosen on outputs that are not counted
+    inputs     two neighbouring datasets, whatever `mechanism` takes as data; or several pairs (`audit.neighbours`) or a
+               strategy for them (`audit.strategies`), of which the worst is chosen on outputs that are not counted
     epsilon    the claim, in nats, >= 0; delta in [0, 1). A float is exactly that double, text is an exact decimal or fraction
     samples    outputs a side, at most, search included (2 x samples in all); at least 100
     alpha      probability of refuting a claim that is true, in (0, 1)
@@ -157,7 +157,8 @@ def audit(
         def result(interrupted: str | None = None) -> AuditResult:
             undecided = interrupted or engine.undecided
             found = findings(claim, engine.records, undecided)
-            notes = tuple(dict.fromkeys([*engine.notes, *([undecided] if undecided else [])]))
+            causes = [] if found.witness is None else [engine.cause(found.witness)]
+            notes = tuple(dict.fromkeys([*engine.notes, *causes, *([undecided] if undecided else [])]))
             drawn = (sampler.drawn[0], sampler.drawn[1])
             evidence = evidence_of(
                 claim=claim,

@@ -15,11 +15,13 @@ import numpy as np
 
 from dpverify.audit import dependence, plan
 from dpverify.audit.blocks import Answer, Question, answer_of
+from dpverify.audit.causes import likely_cause
 from dpverify.audit.events import Event
 from dpverify.audit.exploration import Forecast
 from dpverify.audit.grid import grid_of
 from dpverify.audit.plan import Look, Stage
 from dpverify.audit.records import Claim, Record, tested
+from dpverify.audit.result import Witness
 from dpverify.audit.sampling import FEWEST_BLOCKS, Sampler
 from dpverify.audit.search import Picked, pick
 from dpverify.audit.statistics.counts import Counts
@@ -333,6 +335,10 @@ class Engine:
             self._open = None
             unplanned = self._tested(0, share, tallies, sizes)
             self.records += [replace(record, set_aside="the audit ended before these counts were due") for record in unplanned]
+
+    def cause(self, witness: Witness) -> str:
+        """What probably lies behind a refutation, in one sentence."""
+        return likely_cause(witness, self._explored, self.claim.epsilon, reused=self.apart)
 
     # --- doubting ---------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ shrunk as a failing example would be, as long as its forecast stays close to the
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -123,7 +124,8 @@ def climb(pairs: PairStrategy, scored: Callable[[tuple[Any, Any]], float], *, se
     def upwards(pair: Any) -> None:
         hypothesis.target(score_of(pair))
 
-    run(upwards, (hypothesis.Phase.generate, hypothesis.Phase.target))
+    with suppress(hypothesis.errors.Unsatisfiable):
+        run(upwards, (hypothesis.Phase.generate, hypothesis.Phase.target))
     if not worst:
         raise InputError("inputs: the strategy gave no pair of neighbouring datasets.")
     best, pair = worst[-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager, redirect_stdout
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpverify.cli.common import publish, require_writable, text, whole, write_file
 from dpverify.cli.exit_codes import NOTHING_REFUTED, of_verdict
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from concurrent.futures import Executor
 
-    from dpverify.audit.api import AuditResult
+    from dpverify.audit.result import AuditResult
+    from dpverify.verdict import Triangulation
 
 EXAMPLE = "dpverify audit examples/sound_count.py:noisy_count --epsilon 1 --inputs 10 11"
 
@@ -72,6 +73,13 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     plan = parser.add_argument_group("plan", "How many outputs are needed, before any is drawn; TARGET and --inputs are not.")
     plan.add_argument("--plan", action="store_true", help="say what --samples could see, or what --resolution needs, and stop")
     plan.add_argument("--resolution", metavar="R", type=text, help="the violation, true epsilon minus E, that is to be seen")
+    known = parser.add_argument_group("what is known", "The law of the code, whose certified numbers are then laid beside.")
+    known.add_argument(
+        "--told", metavar="LAW", type=text, help="a mechanism of `dpverify list` and its parameters: 'gaussian sigma=1'"
+    )
+    known.add_argument(
+        "--answers", metavar=("A", "B"), nargs=2, type=float, help="true answers on the two inputs, where these are no numbers"
+    )
     parser.add_argument("--evidence", metavar="FILE", help="save what was counted, for `dpverify recheck`")
 
 
@@ -85,42 +93,62 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(f"--output and --evidence both name {options.output}; give each a file of its own.")
     if options.plan:
         return _plan(options)
+    if options.answers is not None and options.told is None:
+        raise InputError("--answers are what the noise of --told is added to; give both, or neither.")
     if options.resolution is not None:
         raise InputError("--resolution says what --plan is to find; give both, or neither.")
     try:
         with redirect_stdout(sys.stderr):  # what the audited code prints must not mix with the result
-            result = _audit(options)
+            found = _audit(options)
     except (MechanismError, KeyboardInterrupt) as error:
         partial: AuditResult | None = getattr(error, "partial", None)
         if partial is not None:
             _hand_over(options, partial)
         raise
-    return _hand_over(options, result)
+    return _hand_over(options, found)
 
 
-def _audit(options: argparse.Namespace) -> AuditResult:
+def _audit(options: argparse.Namespace) -> AuditResult | Triangulation:
     from dpverify.cli.target import load_input, load_target
 
     mechanism = load_target(options.target)
     inputs = (load_input(options.inputs[0]), load_input(options.inputs[1]))
 
-    from dpverify.audit.api import audit
-
     with _executor(options.scheduler) as executor:
-        return audit(
-            mechanism,
-            inputs=inputs,
-            epsilon=options.epsilon,
-            delta=options.delta,
-            samples=options.samples,
-            alpha=options.alpha,
-            seed=options.seed,
-            outputs=options.outputs,
-            timeout=options.timeout,
-            workers=options.workers,
-            executor=executor,
-            checkpoint=options.checkpoint,
-        )
+        request = {
+            "inputs": inputs,
+            "epsilon": options.epsilon,
+            "delta": options.delta,
+            "samples": options.samples,
+            "alpha": options.alpha,
+            "seed": options.seed,
+            "outputs": options.outputs,
+            "timeout": options.timeout,
+            "workers": options.workers,
+            "executor": executor,
+            "checkpoint": options.checkpoint,
+        }
+        if options.told is not None:
+            from dpverify.verdict import triangulate
+
+            return triangulate(mechanism, told=_law(options.told), answers=options.answers, **request)
+        from dpverify.audit.api import audit
+
+        return audit(mechanism, **request)
+
+
+def _law(words: str) -> Any:
+    """A mechanism of the catalogue from its name and parameters."""
+    from dpverify.mechanisms import by_name
+
+    name, *given = words.split()
+    named = dict(word.split("=", 1) for word in given if "=" in word)
+    if len(named) < len(given) or not given:
+        raise InputError(f"--told {shown(words, str)}: write a name and its parameters, 'gaussian sigma=1 sensitivity=2' say.")
+    try:
+        return by_name(name)(**named)
+    except TypeError as error:
+        raise InputError(f"--told {shown(words, str)}: {error}.") from None
 
 
 @contextmanager
@@ -161,11 +189,18 @@ def _plan(options: argparse.Namespace) -> int:
     return NOTHING_REFUTED
 
 
-def _hand_over(options: argparse.Namespace, result: AuditResult) -> int:
+def _hand_over(options: argparse.Namespace, found: AuditResult | Triangulation) -> int:
+    from dpverify.audit.result import AuditResult
     from dpverify.report import audit as report
     from dpverify.report.json import to_json
 
+    result = found if isinstance(found, AuditResult) else found.audit
     if options.evidence is not None:
         write_file(options.evidence, to_json(result.evidence), "--evidence")
-    publish(options, report.as_data(result) if options.output_format == "json" else report.as_text(result))
-    return of_verdict(result.verdict)
+    data: Any = report.as_data(result) if options.output_format == "json" else report.as_text(result)
+    if not isinstance(found, AuditResult):
+        from dpverify.report import triangulation
+
+        data = triangulation.beside(found, data)
+    publish(options, data)
+    return of_verdict(found.verdict)
