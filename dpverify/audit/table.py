@@ -88,6 +88,8 @@ class Column:
         if self.exact is not None:
             return self.exact
         bits = np.ascontiguousarray(self.values).view(np.uint64)
+        if self.kinds.strides == (0,) and len(self.kinds) and self.kinds[0] == Kind.NUMBER:
+            return bits
         numbers = self.kinds == Kind.NUMBER
         if numbers.all():
             return bits
@@ -121,7 +123,12 @@ class Column:
 
 def constant(kind: Kind, size: int) -> Column:
     """A column on which every output has the same kind and no number."""
-    return Column(np.full(size, np.nan), np.full(size, kind, dtype=np.uint8))
+    return Column(np.full(size, np.nan), one_kind(kind, size))
+
+
+def one_kind(kind: Kind, size: int) -> Kinds:
+    """The same kind throughout, in the memory of one."""
+    return np.broadcast_to(np.uint8(kind), (size,))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -326,7 +333,7 @@ def _numbers(values: Floats) -> Column:
     if len(values) and math.isnan(values.min()):  # which any NaN makes NaN, and which is quicker than to ask each
         missing = np.isnan(values)
         return Column(values, np.where(missing, np.uint8(Kind.NAN), np.uint8(Kind.NUMBER)))
-    return Column(values, np.full(len(values), Kind.NUMBER, dtype=np.uint8))
+    return Column(values, one_kind(Kind.NUMBER, len(values)))
 
 
 def _add_objects(columns: dict[Path, Column], path: Path, cells: Sequence[Any]) -> None:

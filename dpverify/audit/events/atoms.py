@@ -23,6 +23,9 @@ FEW_VALUES = 8
 
 SHOWN = 6
 
+MOSTLY_DISTINCT = 0.9
+"""The part of distinct values from which on a coordinate is taken for a continuous one."""
+
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
@@ -91,7 +94,8 @@ def propose(exploration: Exploration, path: Path | None) -> Iterator[Candidate]:
     """The most promising set of values, in either direction."""
     first, second = (codes_of(table, path) for table in exploration.search)
     values, counts = np.unique(np.concatenate([first, second]), return_counts=True)
-    repeated = counts > 1
+    # where hardly any value repeats, those that do are chance, unless they do so more than thrice
+    repeated = counts > (3 if len(values) > MOSTLY_DISTINCT * (len(first) + len(second)) else 1)
     if not repeated.any():
         return
     values = values[repeated]
