@@ -28,6 +28,9 @@ FIRST_CALLS = 16
 FIRST_BLOCK = 2**32 - 2
 """The number of the block that these outputs come from; no other block has it."""
 
+FAINT, NEVER = -10.0, -60.0
+"""Logarithms of the probabilities that two processes, and two of very many blocks, begin alike by chance."""
+
 MARKED_ROWS = 256
 MARKED_COLUMNS = 16
 
@@ -48,7 +51,7 @@ class Question:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Life:
     """One process that calls the mechanism, from its first call on. `first` and `again` identify the outputs of two calls on
-    the same input with the same seed, before any other call."""
+    the same input with the same seed, before any other call; both are 0 where outputs vary too little to say."""
 
     name: str
     first: int
@@ -96,23 +99,28 @@ def mark_of(table: Table) -> int | None:
     """The first outputs as one number, None where it would say little.
 
     Of two blocks of independent outputs the first n are equal with probability (sum p_i^2)^n. None unless that is below
-    e^-60 by the estimate of sum p_i^2 that these outputs give.
+    e^NEVER by the estimate of sum p_i^2 that these outputs give.
     """
     size = min(table.size, MARKED_ROWS)
     few = Table(table.size, dict(islice(table.columns.items(), MARKED_COLUMNS))).taken(slice(0, size))
     codes = few.columns[()].codes if len(few.columns) == 1 and () in few.columns else few.whole()
-    listed = codes.tolist()
-    pairs = 0
-    if len(set(listed)) < size:
-        pairs = sum(count * (count - 1) for count in Counter(listed).values())
-    alike = max(pairs / max(size * (size - 1), 1), 1 / max(size, 2))
-    return None if size * math.log(alike) > -60 else _identified(codes)
+    return None if _chance_of_the_same(codes.tolist()) > NEVER else _identified(codes)
+
+
+def _chance_of_the_same(codes: list[int]) -> float:
+    """The logarithm of the probability, estimated from these, that as many other outputs would be the same one by one."""
+    size, pairs = len(codes), 0
+    if len(set(codes)) < size:
+        pairs = sum(count * (count - 1) for count in Counter(codes).values())
+    return size * math.log(max(pairs / max(size * (size - 1), 1), 1 / max(size, 2)))
 
 
 def begin(caller: Caller, size: int, name: str | None = None) -> Life:
     """The first two calls of a process: the same input, the same seed."""
     request = Request(side=0, block=FIRST_BLOCK, size=size)
-    first, again = (_identified(caller.outputs(request).whole()) for _ in range(2))
+    codes = [caller.outputs(request).whole() for _ in range(2)]
+    varied = _chance_of_the_same([code for one in codes for code in one.tolist()]) < FAINT
+    first, again = map(_identified, codes) if varied else (0, 0)
     return Life(name=name or f"{os.getpid()}-{os.urandom(8).hex()}", first=first, again=again)
 
 

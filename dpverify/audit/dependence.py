@@ -135,7 +135,7 @@ def _ranks(values: NDArray[Any]) -> NDArray[np.float64]:
 
 def copies(lives: Sequence[Life]) -> bool:
     """Whether two processes began with the same outputs although the mechanism goes on differently for the same seed."""
-    restless = [life.first for life in lives if life.first != life.again]
+    restless = [(life.first, life.again) for life in lives if life.first != life.again]
     return len(set(restless)) < len(restless)
 
 
