@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from dpverify.audit.api import AuditResult as AuditResult
     from dpverify.audit.api import audit as audit
     from dpverify.audit.evidence import recheck as recheck
+    from dpverify.audit.neighbours import BoundedDifference as BoundedDifference
+    from dpverify.audit.neighbours import add_or_remove as add_or_remove
+    from dpverify.audit.neighbours import bounded_difference as bounded_difference
+    from dpverify.audit.neighbours import check_neighbours as check_neighbours
+    from dpverify.audit.neighbours import replace_one as replace_one
+    from dpverify.audit.planning import audit_plan as audit_plan
     from dpverify.errors import DerivationError as DerivationError
     from dpverify.errors import DpverifyError as DpverifyError
     from dpverify.errors import ImpossibleRequest as ImpossibleRequest
@@ -39,12 +45,14 @@ if TYPE_CHECKING:
     from dpverify.mechanisms.laplace import Laplace as Laplace
     from dpverify.mechanisms.logistic import Logistic as Logistic
     from dpverify.notions.conversion import convert as convert
+    from dpverify.verdict import triangulate as triangulate
 
 __version__ = "0.1.0"
 
 _HOME = {
     "ApproxDP": "dpverify.guarantees",
     "AuditResult": "dpverify.audit.api",
+    "BoundedDifference": "dpverify.audit.neighbours",
     "ConcentratedDP": "dpverify.guarantees",
     "DerivationError": "dpverify.errors",
     "DpverifyError": "dpverify.errors",
@@ -64,9 +72,15 @@ _HOME = {
     "UndecidedError": "dpverify.errors",
     "Verdict": "dpverify.guarantees",
     "ZCDP": "dpverify.guarantees",
+    "add_or_remove": "dpverify.audit.neighbours",
     "audit": "dpverify.audit.api",
+    "audit_plan": "dpverify.audit.planning",
+    "bounded_difference": "dpverify.audit.neighbours",
+    "check_neighbours": "dpverify.audit.neighbours",
     "convert": "dpverify.notions.conversion",
     "recheck": "dpverify.audit.evidence",
+    "replace_one": "dpverify.audit.neighbours",
+    "triangulate": "dpverify.verdict",
 }
 
 

@@ -16,7 +16,9 @@ import dpverify
 from dpverify.mechanisms import class_names
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from itertools import chain
+from itertools import chain
+from pathlib import Path
 
 HEAVY = {"numpy", "scipy", "sympy", "mpmath", "flint", "sklearn", "hypothesis", "argparse", "json", "dataclasses"}
 
@@ -116,7 +118,8 @@ def test_the_wheel_ships_types_and_licences(root: Path, project: dict) -> None:
 
 def test_every_dependency_is_imported_and_every_import_is_a_dependency(root: Path, project: dict) -> None:
     package = {"flint": "python-flint", "sklearn": "scikit-learn"}
-    declared = {re.split(r"[<>=]", line)[0] for line in project["project"]["dependencies"]}
+    lines = [*project["project"]["dependencies"], *chain(*project["project"]["optional-dependencies"].values())]
+    declared = {re.split(r"[<>=]", line)[0] for line in lines}
     imported = set()
     for path in (root / "dpverify").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterator
-from numbers import Integral
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any, Literal
 
-from flint import fmpq
-
-from dpverify.arithmetic.exact import Number, float_above, float_below, to_exact
-from dpverify.audit.callables import Form, form_of, name_of
-from dpverify.audit.calls import Caller, Calls
+from dpverify import __version__
+from dpverify.arithmetic.exact import Number, float_above
+from dpverify.audit.blocks import FIRST_CALLS
+from dpverify.audit.callables import form_of, name_of
+from dpverify.audit.crew import Alone, Crew, Job
 from dpverify.audit.engine import Engine
+from dpverify.audit.events import Event
 from dpverify.audit.evidence import evidence_of
+from dpverify.audit.neighbours import Neighbourhood, Pairs, check_neighbours
+from dpverify.audit.pairs import SEARCH_SHARE, Scorer, choose
 from dpverify.audit.progress import reporter
 from dpverify.audit.records import Claim, findings
+from dpverify.audit.request import (
+    FEWEST_SAMPLES,
+    MOST_SAMPLES,
+    MOST_WORKERS,
+    checked_alpha,
+    checked_delta,
+    checked_epsilon,
+    checked_pair,
+    checked_timeout,
+    checked_whole,
+    shortened,
+)
 from dpverify.audit.result import AuditResult, Witness
 from dpverify.audit.sampling import Sampler
-from dpverify.audit.table import safe_repr
+from dpverify.audit.strategies import PairStrategy
+from dpverify.audit.unchanged import digest_of_input
 from dpverify.errors import InputError, MechanismError, shown
 
 __all__ = ["AuditResult", "Witness", "audit"]
-
-FEWEST_SAMPLES = 100
-MOST_SAMPLES = 10**12
 
 
 def audit(
     mechanism: Callable[..., Any],
     *,
-    inputs: tuple[Any, Any],
+    inputs: tuple[Any, Any] | Pairs | PairStrategy,
     epsilon: Number,
     delta: Number = 0,
     samples: int = 10**6,
@@ -40,6 +56,11 @@ def audit(
     timeout: float | None = None,
     progress: Callable[[int, int], None] | bool | None = None,
     stop_early: bool = True,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    relation: Neighbourhood | str | None = None,
+    hints: Sequence[tuple[Event, int]] = (),
 ) -> AuditResult:
     """Try to refute the claim that a mechanism is (epsilon, delta)-differentially private, by sampling it on two inputs.
 
@@ -48,7 +69,8 @@ def audit(
 
     mechanism  f(data, rng, size) with `size` independent outputs along the first axis, or f(data, rng) or f(data) with one;
                the form is read off the parameter names. rng is a numpy Generator
-    inputs     two neighbouring datasets, whatever `mechanism` takes as data
+    inputs     two neighbouring datasets, whatever `mechanism` takes as data; or several pairs (`audit.neighbours`) or a
+               strategy for them (`audit.strategies`), of which the worst is chosen on outputs that are not counted
     epsilon    the claim, in nats, >= 0; delta in [0, 1). A float is exactly that double, text is an exact decimal or fraction
     samples    outputs a side, at most, search included (2 x samples in all); at least 100
     alpha      probability of refuting a claim that is true, in (0, 1)
@@ -57,6 +79,11 @@ def audit(
     timeout    seconds that one call may take; the mechanism then runs in a child process. None: no limit, no child process
     stop_early False: spend the whole budget even after a refutation, for the largest epsilon_lower that it can show
     progress   called with (outputs drawn, outputs in the budget); None: a line on a terminal if the audit is long; False: never
+    workers    processes that call the mechanism; None or 0: this one. The evidence is the same for any number of them
+    executor   a concurrent.futures.Executor whose workers call the mechanism instead, a dask client's `get_executor()` say
+    relation   what `inputs` are checked to be: an `adjacency.Relation`, its words, or a `BoundedDifference`; None: unchecked
+    hints      events to test besides those that are found, each with the input (0 or 1) on which it should be likelier
+    checkpoint a file in which every answer is written down, so that the same request goes on where it was killed
 
     Returns an AuditResult; its numbers are statistical at level 1 - alpha. Raises InputError for a request that cannot be
     used, and MechanismError for a mechanism that raises, hangs, dies, changes its input or returns something that is no
@@ -64,17 +91,59 @@ def audit(
     """
     started = time.perf_counter()
     form = form_of(mechanism)
-    pair = _pair(inputs)
-    exact = {"epsilon": _epsilon(epsilon), "delta": _delta(delta)}
-    level = _alpha(alpha)
-    samples = _whole(samples, "samples", least=FEWEST_SAMPLES, most=MOST_SAMPLES)
-    seed = _whole(seed, "seed", least=0, most=None)
+    if isinstance(inputs, Pairs | PairStrategy):
+        return _of_the_worst(
+            mechanism,
+            inputs,
+            epsilon=epsilon,
+            delta=delta,
+            samples=samples,
+            alpha=alpha,
+            seed=seed,
+            outputs=outputs,
+            timeout=timeout,
+            progress=progress,
+            stop_early=stop_early,
+            workers=workers,
+            executor=executor,
+            checkpoint=checkpoint,
+            relation=relation,
+            hints=hints,
+        )
+    pair = checked_pair(inputs)
+    if relation is not None:
+        check_neighbours(*pair, relation)
+    exact = {"epsilon": checked_epsilon(epsilon), "delta": checked_delta(delta)}
+    level = checked_alpha(alpha)
+    samples = checked_whole(samples, "samples", least=FEWEST_SAMPLES, most=MOST_SAMPLES)
+    seed = checked_whole(seed, "seed", least=0, most=None)
     if outputs not in ("bits", "reals"):
         raise InputError(f"outputs = {shown(outputs)}: write 'bits' (floats as they are) or 'reals' (floats rounded first).")
     claim = Claim(epsilon=float_above(exact["epsilon"]), delta=float_above(exact["delta"]))
+    first = max(1, min(FIRST_CALLS, samples // 200))
+    job = Job(mechanism=mechanism, form=form, inputs=pair, seed=seed, timeout=checked_timeout(timeout), first=first)
+    many = None if workers is None else checked_whole(workers, "workers", least=0, most=MOST_WORKERS)
+    if executor is not None and (many or not isinstance(executor, Executor)):
+        raise InputError(
+            f"executor = {shown(executor)}: a concurrent.futures.Executor is needed"
+            + (", or workers for processes of our own; not both." if many else ".")
+        )
     report, finish = reporter(progress)
-    with _Caller(mechanism, form, pair, seed, _timeout(timeout)) as caller:
-        sampler = Sampler(caller, budget=samples, seed=seed, progress=report)
+    request = {
+        "dpverify": __version__,
+        "epsilon": str(exact["epsilon"]),
+        "delta": str(exact["delta"]),
+        "alpha": level,
+        "samples": samples,
+        "seed": seed,
+        "outputs": outputs,
+        "stop_early": stop_early,
+        "mechanism": f"{name_of(mechanism)}, {form}",
+        "hints": [[event.to_json(), side] for event, side in hints],
+        **{f"inputs[{place}]": f"{shortened(data)} ({digest_of_input(data)})" for place, data in enumerate(pair)},
+    }
+    with _crew(job, executor, many, checkpoint, request) as crew:
+        sampler = Sampler(crew, budget=samples, seed=seed, first=first, progress=report)
         engine = Engine(
             sampler,
             claim,
@@ -82,12 +151,14 @@ def audit(
             bits=outputs == "bits",
             can_separate=form.seeded or form.batched,
             stop_early=stop_early,
+            hints=hints,
         )
 
         def result(interrupted: str | None = None) -> AuditResult:
             undecided = interrupted or engine.undecided
             found = findings(claim, engine.records, undecided)
-            notes = tuple(dict.fromkeys([*engine.notes, *([undecided] if undecided else [])]))
+            causes = [] if found.witness is None else [engine.cause(found.witness)]
+            notes = tuple(dict.fromkeys([*engine.notes, *causes, *([undecided] if undecided else [])]))
             drawn = (sampler.drawn[0], sampler.drawn[1])
             evidence = evidence_of(
                 claim=claim,
@@ -97,7 +168,7 @@ def audit(
                 seed=seed,
                 outputs=outputs,
                 stop_early=stop_early,
-                mechanism={"name": name_of(mechanism), "form": str(form), "inputs": [_short(data) for data in pair]},
+                mechanism={"name": name_of(mechanism), "form": str(form), "inputs": [shortened(data) for data in pair]},
                 drawn=drawn,
                 blocks=sampler.blocks,
                 grid=engine.grid,
@@ -137,85 +208,61 @@ def audit(
         return result()
 
 
-class _Caller:
-    """The right kind of caller, closed on the way out whatever happens."""
+def _of_the_worst(
+    mechanism: Callable[..., Any], inputs: Pairs | PairStrategy, *, samples: int, seed: int, **options: Any
+) -> AuditResult:
+    """Choose the worst pair on a part of the budget, audit it on the rest."""
+    form = form_of(mechanism)
+    delta, level = checked_delta(options["delta"]), checked_alpha(options["alpha"])
+    checked_epsilon(options["epsilon"])
+    number = checked_whole(samples, "samples", least=2 * FEWEST_SAMPLES, most=MOST_SAMPLES)
+    root = checked_whole(seed, "seed", least=0, most=None)
+    scorer = Scorer(
+        mechanism,
+        form,
+        seed=root,
+        delta=float_above(delta),
+        alpha=level,
+        planned=number,
+        bits=options["outputs"] == "bits",
+    )
+    budget = int(number * SEARCH_SHARE)
+    if isinstance(inputs, Pairs):
+        chosen = choose(inputs, scorer, budget)
+    else:
+        from dpverify.audit import strategies
 
-    def __init__(self, mechanism: Any, form: Form, inputs: tuple[Any, Any], seed: int, timeout: float | None) -> None:
-        if timeout is None:
-            self.caller: Caller = Calls(mechanism, form, inputs, seed)
+        chosen = strategies.choose(inputs, scorer, budget, seed=root)
+    found = audit(mechanism, inputs=chosen.pair, samples=number - chosen.spent, seed=root, **options)
+    note = (
+        f"{chosen.tried} pairs of datasets were tried on {chosen.spent:,} outputs a side that are not counted; the one that "
+        f"promised most was audited on fresh outputs."
+    )
+    evidence = {**found.evidence, "notes": [note, *found.evidence["notes"]]}
+    return replace(found, samples=found.samples + chosen.spent, notes=(note, *found.notes), evidence=evidence)
+
+
+@contextmanager
+def _crew(job: Job, executor: Executor | None, workers: int | None, checkpoint: Any, request: dict[str, Any]) -> Iterator[Crew]:
+    """The right kind of crew, closed on the way out whatever happens."""
+    journal = None
+    if checkpoint is not None:
+        from dpverify.audit.journal import Journal
+
+        journal = Journal(checkpoint, request)
+    with ExitStack() as held:
+        if journal is not None:
+            held.callback(journal.close)
+        crew: Crew
+        if executor is None and not workers:
+            crew = Alone(job)
         else:
-            from dpverify.audit.child import ChildCalls
+            from dpverify.audit.crowd import Crowd
 
-            self.caller = ChildCalls(mechanism, form, inputs, seed, timeout=timeout)
+            crew = Crowd(job, executor=executor, workers=workers)
+        held.callback(crew.close)
+        if journal is not None:
+            from dpverify.audit.journal import Recalled
 
-    def __enter__(self) -> Caller:
-        return self.caller
-
-    def __exit__(self, *problem: object) -> None:
-        self.caller.close()
-
-
-def _pair(inputs: Any) -> tuple[Any, Any]:
-    if not isinstance(inputs, tuple | list) or len(inputs) != 2:
-        found = f"{len(inputs)} of them" if isinstance(inputs, tuple | list) else f"{type(inputs).__name__}"
-        raise InputError(f"inputs: a pair (d1, d2) of neighbouring datasets is needed, not {found}.")
-    for place, data in enumerate(inputs):
-        if isinstance(data, Iterator):
-            raise InputError(
-                f"inputs[{place}] is a {type(data).__name__}, which the first call would use up; pass a list or an array."
-            )
-    return inputs[0], inputs[1]
-
-
-def _epsilon(epsilon: Number) -> fmpq:
-    exact = to_exact(epsilon, "epsilon")
-    if exact < 0:
-        raise InputError(f"epsilon = {shown(epsilon, str)}: a claim needs epsilon >= 0 (in nats).")
-    if exact > 10**300:
-        raise InputError(
-            f"epsilon = {shown(epsilon, str)}: a claim this weak cannot be refuted by any sample; state epsilon <= 10^300."
-        )
-    return exact
-
-
-def _delta(delta: Number) -> fmpq:
-    exact = to_exact(delta, "delta")
-    if not 0 <= exact < 1:
-        raise InputError(f"delta = {shown(delta, str)}: a claim needs 0 <= delta < 1; with delta = 1 everything is private.")
-    if float_above(exact) >= 1:
-        raise InputError(f"delta = {shown(delta, str)}: no double lies between it and 1; a claim this weak cannot be tested.")
-    return exact
-
-
-def _alpha(alpha: Number) -> float:
-    exact = to_exact(alpha, "alpha")
-    if not fmpq(1, 10**100) <= exact < 1:
-        raise InputError(
-            f"alpha = {shown(alpha, str)}: the probability of refuting a true claim lies in (0, 1), from 1e-100 on; "
-            f"0.001 is usual."
-        )
-    return float_below(exact)
-
-
-def _whole(value: Any, name: str, *, least: int, most: int | None) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise InputError(f"{name} = {shown(value)}: a whole number is needed, {least} or more.")
-    number = int(value)
-    if number < least or (most is not None and number > most):
-        raise InputError(f"{name} = {shown(number)}: {least} or more is needed" + (f", and at most {most:,}." if most else "."))
-    return number
-
-
-def _timeout(timeout: Any) -> float | None:
-    if timeout is None:
-        return None
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < 10**7:
-        raise InputError(
-            f"timeout = {shown(timeout)}: seconds that one call may take are needed, more than 0; None for no limit."
-        )
-    return float(timeout)
-
-
-def _short(data: Any) -> str:
-    text = safe_repr(data)
-    return text if len(text) <= 200 else f"{text[:197]}..."
+            crew = Recalled(crew, journal)
+        yield crew

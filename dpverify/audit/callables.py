@@ -108,7 +108,7 @@ def batch_of(returned: Any, size: int, where: str) -> Table:
 def outputs_of(returned: Any, size: int, where: str) -> Any:
     """The `size` outputs that one batched call returned, as an array or a list. Raises as `batch_of` does.
 
-    An array is a copy: a mechanism may well write into the same memory again.
+    An array may be the very one that was returned, so that it is only good until the next call (`Table.kept`).
     """
     if isinstance(returned, np.ma.MaskedArray):
         returned = returned.tolist()
@@ -120,7 +120,7 @@ def outputs_of(returned: Any, size: int, where: str) -> Any:
     if isinstance(returned, list | tuple):
         outputs: Any = returned
     elif hasattr(returned, "__array__"):
-        outputs = np.array(returned)
+        outputs = np.asarray(returned)
         if outputs.ndim == 0:
             raise MechanismError(
                 f"{where} returned an array without axes, and {size} outputs were asked for; "

@@ -10,16 +10,22 @@ from __future__ import annotations
 
 import random
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.random import MT19937
+from numpy.typing import NDArray
 
 from dpverify.audit.callables import Form, batch_of, kept, name_of, outputs_of, single
 from dpverify.audit.table import Table, from_array, from_objects
 from dpverify.audit.unchanged import same, snapshot
 from dpverify.errors import MechanismError
+
+_numpy_random: Any = np.random
+"""Two of its functions are missing from its type stubs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,26 +60,37 @@ class Calls:
         self.seed = seed
         self.name = name_of(mechanism)
         self.count = 0
+        self._scratch = MT19937()
         self._before = tuple(map(snapshot, inputs))
         self.alive: Callable[[], None] = lambda: None
         self.passed_on: tuple[type[BaseException], ...] = (MechanismError, KeyboardInterrupt)
         """What no mechanism is blamed for. All else is its own, be it an Exception or not: asyncio's CancelledError is none."""
 
     def outputs(self, request: Request) -> Table:
-        states = random.getstate(), np.random.get_state()
         words = np.random.SeedSequence(self.seed, spawn_key=(request.block,)).generate_state(5)
-        random.seed(int(words[4]))
-        np.random.seed(words[:4])
-        try:
+        with self._global_generators(int(words[4]), words[:4]):
             if self.form.batched and not request.apart:
                 return self._batch(request)
             return self._one_by_one(request)
-        finally:
-            random.setstate(states[0])
-            np.random.set_state(states[1])
 
     def close(self) -> None:
         """Nothing is held."""
+
+    @contextmanager
+    def _global_generators(self, plain: int, words: NDArray[Any]) -> Iterator[None]:
+        """Seed the two global generators, and put back what was there. NumPy's is exchanged, which is quicker than a copy."""
+        state, theirs = random.getstate(), _numpy_random.get_bit_generator()
+        also: Any = np.random.get_state()  # set_bit_generator forgets the second half of a pair of normal numbers
+        _numpy_random.set_bit_generator(self._scratch)
+        random.seed(plain)
+        np.random.seed(words)
+        try:
+            yield
+        finally:
+            random.setstate(state)
+            _numpy_random.set_bit_generator(theirs)
+            if also[3]:
+                np.random.set_state(also)
 
     def _batch(self, request: Request) -> Table:
         rng = self._generator(request.block) if self.form.seeded else None

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.statistics import binomial
 from dpverify.audit.table import Codes
+
+if TYPE_CHECKING:
+    from dpverify.audit.blocks import Life
 
 LEVEL = 1e-4
 """How improbable a pattern must be under independence to raise suspicion while nothing is at stake."""
@@ -26,6 +29,9 @@ LEVEL_AT_STAKE = 1e-3
 """The same when a refutation is about to rest on the counts: doubt is cheap, a false alarm is not."""
 
 LONGEST_TAIL = 8.0
+FEWEST_RANKED = 64
+MOST_RANKED = 512
+MOST_BLOCKS = 32
 SHUFFLES = 40
 
 
@@ -62,17 +68,17 @@ def _all_or_nothing(counts: NDArray[Any], totals: NDArray[Any]) -> float:
     return float(min(1.0, np.exp(log_ways + number * np.log(occupied / blocks))))
 
 
-def neighbours(mask: NDArray[np.bool_]) -> tuple[float, float]:
-    """How many hits follow a hit inside one block, beyond what a random order of its outputs has; and its variance.
+def counted(mask: NDArray[np.bool_]) -> tuple[int, float, float]:
+    """How many hits a block has; how many follow a hit, beyond what a random order of its outputs has; and its variance.
 
     Of k hits among n outputs in random order, k (k - 1) / n pairs are neighbours on average; the variance is that of a
     large block. Summed over blocks, excess / sqrt(variance) is a standard normal number where outputs are independent.
     """
-    size, hits = len(mask), int(mask.sum())
+    size, hits = len(mask), int(np.count_nonzero(mask))
     if hits in (0, size):
-        return 0.0, 0.0
-    followed = int((mask[1:] & mask[:-1]).sum())
-    return followed - hits * (hits - 1) / size, hits**2 * (size - hits) ** 2 / size**3
+        return hits, 0.0, 0.0
+    followed = int(np.count_nonzero(mask[1:] & mask[:-1]))
+    return hits, followed - hits * (hits - 1) / size, hits**2 * (size - hits) ** 2 / size**3
 
 
 def serial(excess: float, variance: float) -> float:
@@ -101,6 +107,36 @@ def repeats(blocks: Sequence[Codes], generator: np.random.Generator) -> float:
 def _pairs(codes: NDArray[np.int64], owner: NDArray[np.int64]) -> float:
     _, counts = np.unique(owner * (int(codes.max()) + 1) + codes, return_counts=True)
     return float((counts * (counts - 1.0) / 2).sum())
+
+
+def follows(blocks: Sequence[NDArray[Any]], others: Sequence[NDArray[Any]]) -> bool:
+    """Whether some block and some other block rise and fall together, place by place: outputs made with the same noise.
+
+    Spearman's rank correlation of the first outputs of any two blocks. Without shared noise r sqrt(n - 1) is close to a
+    standard normal number; eight deviations, and half of what there is to share, are asked for. Few outputs show nothing.
+    """
+    size = min(min(map(len, blocks)), min(map(len, others)), MOST_RANKED)
+    if size < FEWEST_RANKED:
+        return False
+    one, other = (np.stack([_ranks(block[:size]) for block in side[:MOST_BLOCKS]]) for side in (blocks, others))
+    shared = np.abs(one @ other.T)
+    return bool(shared.max(initial=0.0) > max(LONGEST_TAIL / (size - 1) ** 0.5, 0.5))
+
+
+def _ranks(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Ranks, those of equal values their mean, moved and scaled to mean 0 and length 1; all 0 where nothing varies."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - counts / 2)[place]
+    ranks = ranks - ranks.mean()
+    length = float(np.sqrt((ranks * ranks).sum()))
+    found: NDArray[np.float64] = ranks / length if length > 0 else ranks
+    return found
+
+
+def copies(lives: Sequence[Life]) -> bool:
+    """Whether two processes began with the same outputs although the mechanism goes on differently for the same seed."""
+    restless = [(life.first, life.again) for life in lives if life.first != life.again]
+    return len(set(restless)) < len(restless)
 
 
 def disagree(hits: int, draws: int, apart_hits: int, apart_draws: int, level: float) -> bool:

@@ -7,24 +7,34 @@ Whatever happens on the way, `records` holds every test that was made.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
 
 from dpverify.audit import dependence, plan
+from dpverify.audit.blocks import Answer, Question, answer_of
+from dpverify.audit.causes import likely_cause
+from dpverify.audit.events import Event
 from dpverify.audit.exploration import Forecast
 from dpverify.audit.grid import grid_of
 from dpverify.audit.plan import Look, Stage
 from dpverify.audit.records import Claim, Record, tested
-from dpverify.audit.sampling import Sampler
+from dpverify.audit.result import Witness
+from dpverify.audit.sampling import FEWEST_BLOCKS, Sampler
 from dpverify.audit.search import Picked, pick
 from dpverify.audit.statistics.counts import Counts
 from dpverify.audit.table import Codes, Path, Table, joined
 
 FEWEST = 20
 """Outputs a side below which nothing is worth confirming."""
+
+MOST_MARKS = 1_000_000
+"""Blocks of which it is remembered how they begin, at most."""
+
+MOST_COMPARED = 4
+"""Coordinates on which the two sides are compared in order, at most."""
 
 ROOM = 20_000_000
 """Cells of the exploration outputs that are kept, at most, on either side; confirmation keeps counts alone."""
@@ -40,11 +50,17 @@ class _After(Enum):
 
 @dataclass(slots=True)
 class _Tally:
-    """Hits of one picked event, block by block, on either side, and how they follow each other (`dependence.neighbours`)."""
+    """Hits of one picked event, block by block, on either side, and how they follow each other (`dependence.counted`)."""
 
     picked: Picked
     hits: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
     neighbours: list[tuple[float, float]] = field(default_factory=lambda: [(0.0, 0.0), (0.0, 0.0)])
+
+    def add(self, side: int, hits: int, neighbours: tuple[float, float]) -> None:
+        """One more block."""
+        self.hits[side].append(hits)
+        excess, variance = self.neighbours[side]
+        self.neighbours[side] = excess + neighbours[0], variance + neighbours[1]
 
     def counts(self, sizes: Sequence[Sequence[int]]) -> Counts:
         """As the test wants them: the side that should be likelier first."""
@@ -61,7 +77,15 @@ class Engine:
     """Runs one audit. `records`, `notes`, `undecided` and `grid` are what it leaves behind."""
 
     def __init__(
-        self, sampler: Sampler, claim: Claim, *, alpha: float, bits: bool, can_separate: bool, stop_early: bool
+        self,
+        sampler: Sampler,
+        claim: Claim,
+        *,
+        alpha: float,
+        bits: bool,
+        can_separate: bool,
+        stop_early: bool,
+        hints: Sequence[tuple[Event, int]] = (),
     ) -> None:
         self.sampler = sampler
         self.claim = claim
@@ -69,6 +93,7 @@ class Engine:
         self.bits = bits
         self.can_separate = can_separate
         self.stop_early = stop_early
+        self.hints = tuple(hints)
         self.records: list[Record] = []
         self.notes: list[str] = []
         self.undecided: str | None = None
@@ -76,6 +101,9 @@ class Engine:
         self.apart = False
         self._explored: tuple[list[Table], list[Table]] = ([], [])
         self._spot: tuple[list[Table], list[Table]] = ([], [])
+        self._spot_size = 0
+        self._marks: dict[int, int] = {}
+        self._alike: tuple[int, int] | None = None
         self._refuted_by_bits = False
         self._number = 0
         self._open: tuple[list[_Tally], tuple[list[int], list[int]], float] | None = None
@@ -84,9 +112,9 @@ class Engine:
 
     def run(self) -> None:
         """Spend the budget, or as much of it as a verdict needs."""
-        budget = self.sampler.budget
-        spot = min(plan.SPOT_CHECK, budget // 20) if self.can_separate else 0
-        if self._spend(plan.stages_for(budget - spot, share=1 - plan.APART_SHARE)) is _After.DOUBT:
+        budget = self.sampler.left
+        self._spot_size = min(plan.SPOT_CHECK, budget // 20) if self.can_separate else 0
+        if self._spend(plan.stages_for(budget - self._spot_size, share=1 - plan.APART_SHARE)) is _After.DOUBT:
             self._doubt()
 
     def _spend(self, stages: Sequence[Stage]) -> _After:
@@ -103,14 +131,14 @@ class Engine:
         blocks = self._explore((size, size))
         if self._number == 1:
             self._note_opaque()
-        if self._number == 1 and (reason := self._repeats(blocks)) is not None:
+        if self._number == 1 and (reason := self._repeats(blocks) or self._shared()) is not None:
             self.notes.append(reason)
             return _After.DOUBT
         return self._confirm(stage, self._pick(stage))
 
     def _doubt(self) -> None:
         """Start over with one output per independently seeded call, on what is left of the budget and of alpha."""
-        self._set_aside()
+        self._set_aside("outputs of one batch depend on each other")
         if not self.can_separate:
             self.undecided = (
                 "Successive outputs depend on each other, and this mechanism takes no generator that could keep them apart. "
@@ -125,16 +153,16 @@ class Engine:
             return
         self.notes.append("The verdict rests on one output per independently seeded call.")
         self.apart = True
+        self._marks, self._alike = {}, None
         self._explored = self._spot
         if self._spend(plan.stages_apart(budget)) is _After.DOUBT:
-            self._set_aside()
+            self._set_aside("outputs of separate calls depend on each other")
             self.undecided = (
                 "Outputs of separate, independently seeded calls still depend on each other: the mechanism keeps a state "
                 "from one call to the next. Remove it, or audit a function that builds the mechanism afresh."
             )
 
-    def _set_aside(self) -> None:
-        reason = "outputs of separate calls depend on each other" if self.apart else "outputs of one batch depend on each other"
+    def _set_aside(self, reason: str) -> None:
         self.records = [replace(record, set_aside=record.set_aside or reason) for record in self.records]
         self._refuted_by_bits = False
 
@@ -143,10 +171,24 @@ class Engine:
     def _explore(self, sizes: tuple[int, int]) -> tuple[list[Codes], list[Codes]]:
         """Draw exploration outputs; the codes of whole outputs, block by block."""
         blocks: tuple[list[Codes], list[Codes]] = ([], [])
-        for side, table in self.sampler.blocks_of(sizes, apart=self.apart):
+        for side, table in self._tables(sizes, apart=self.apart):
             self._explored[side].append(table)
             blocks[side].append(table.whole())
         return blocks
+
+    def _tables(self, sizes: tuple[int, int], *, apart: bool) -> Iterator[tuple[int, Table]]:
+        fewest = FEWEST_BLOCKS if self._number == 1 or apart else 4
+        for side, answer in self.sampler.blocks_of(sizes, Question(keep=True), apart=apart, fewest=fewest):
+            self._note_mark(answer)
+            assert answer.table is not None
+            yield side, answer.table
+
+    def _note_mark(self, answer: Answer) -> None:
+        """Remember how a block begins, and whether another one began alike."""
+        if answer.mark is not None and len(self._marks) < MOST_MARKS:
+            number = len(self._marks)
+            if self._marks.setdefault(answer.mark, number) != number and self._alike is None:
+                self._alike = self._marks[answer.mark], number
 
     def _note_opaque(self) -> None:
         for kind in sorted({kind for tables in self._explored for table in tables for kind in table.opaque}):
@@ -167,28 +209,51 @@ class Engine:
                 )
         return None
 
+    def _shared(self) -> str | None:
+        """Whether a block of one side follows a block of the other: both were made with the same noise."""
+        for path in self._explored[0][0].coordinates[:MOST_COMPARED]:
+            sides = [[table.column(path).values for table in tables] for tables in self._explored]
+            if dependence.follows(sides[0], sides[1]):
+                return (
+                    "A batch on one input rises and falls with a batch on the other: both inputs were answered with the same "
+                    "noise, from a seed that the mechanism fixes itself."
+                )
+        return None
+
     def _pick(self, stage: Stage) -> list[Picked]:
         pooled = joined(self._explored[0]), joined(self._explored[1])
         self._explored = [pooled[0]], [pooled[1]]
         self.grid = grid_of(pooled, self.grid)
         forecast = Forecast(delta=self.claim.delta, alpha=self.alpha * stage.looks[-1].share / 2, planned=stage.confirm)
-        return pick(pooled, grid=self.grid, bits=self.bits and not self._refuted_by_bits, forecast=forecast)
+        found = pick(pooled, grid=self.grid, bits=self.bits and not self._refuted_by_bits, forecast=forecast)
+        return self._with_hints(found)
+
+    def _with_hints(self, found: list[Picked]) -> list[Picked]:
+        """Events that were handed in share half of the error budget among them, those that were found the other half."""
+        if not self.hints:
+            return found
+        share = 0.5 / len(self.hints)
+        given = [Picked(event, side == 0, share, precise=False) for event, side in self.hints]
+        return [*given, *(replace(one, share=one.share / 2) for one in found)]
 
     # --- confirming -------------------------------------------------------------------------------------------------
 
     def _confirm(self, stage: Stage, picked: list[Picked]) -> _After:
         tallies = [_Tally(one) for one in picked]
+        question = self._question(picked, keep=stage.reused)
         sizes: tuple[list[int], list[int]] = ([], [])
         kept: tuple[list[Table], list[Table]] = ([], [])
         done = 0
         for place, look in enumerate(stage.looks, start=1):
             upto = round(stage.confirm * look.part)
             self._open = tallies, sizes, look.share
-            for side, table in self.sampler.blocks_of(self._sides(upto - done), apart=self.apart):
-                sizes[side].append(table.size)
-                _count(tallies, side, table, self.grid)
-                if stage.reused:
-                    kept[side].append(table)
+            for side, answer in self.sampler.blocks_of(self._sides(upto - done), question, apart=self.apart):
+                sizes[side].append(answer.size)
+                for tally, hits, neighbours in zip(tallies, answer.hits, answer.neighbours, strict=True):
+                    tally.add(side, hits, neighbours)
+                self._note_mark(answer)
+                if answer.table is not None:
+                    kept[side].append(answer.table)
             done = upto
             after = self._look(place, look, tallies, sizes)
             if after is _After.GO_ON and self._refuted_by_bits and not stage.quick:
@@ -202,6 +267,11 @@ class Engine:
             for side in (0, 1):
                 self._explored[side].extend(kept[side])
         return _After.GO_ON
+
+    def _question(self, picked: Sequence[Picked], *, keep: bool) -> Question:
+        return Question(
+            events=tuple(one.event for one in picked), precise=tuple(one.precise for one in picked), grid=self.grid, keep=keep
+        )
 
     def _room(self) -> int:
         """How many more exploration outputs of either side may be kept."""
@@ -221,6 +291,14 @@ class Engine:
         fresh = self._tested(place, look.share, tallies, sizes)
         self.records += fresh
         self._open = None
+        if dependence.copies(list(self.sampler.lives.values())):
+            self._set_aside("processes repeat each other")
+            self.undecided = (
+                "Every process that calls the mechanism begins with the same outputs, and goes on with others for the same "
+                "seed: the mechanism carries a generator of its own, so that workers, or an audit that is resumed, repeat "
+                "each other. Draw all noise from rng, or audit it in one process from beginning to end."
+            )
+            return _After.STOP
         rejecting = [tally for tally, record in zip(tallies, fresh, strict=True) if record.rejects]
         if not rejecting:
             return _After.GO_ON
@@ -258,10 +336,16 @@ class Engine:
             unplanned = self._tested(0, share, tallies, sizes)
             self.records += [replace(record, set_aside="the audit ended before these counts were due") for record in unplanned]
 
+    def cause(self, witness: Witness) -> str:
+        """What probably lies behind a refutation, in one sentence."""
+        return likely_cause(witness, self._explored, self.claim.epsilon, reused=self.apart)
+
     # --- doubting ---------------------------------------------------------------------------------------------------
 
     def _suspect(self, tallies: list[_Tally], sizes: tuple[list[int], list[int]], level: float) -> str | None:
         """Why these counts are not to be trusted, or None."""
+        if self._alike is not None:
+            return "Two batches begin with the same outputs, so batches share a seed that the mechanism fixes itself."
         level /= 4 * len(tallies)
         for tally in tallies:
             for side in (0, 1):
@@ -277,33 +361,21 @@ class Engine:
         if not self.can_separate or self.apart:
             return None
         if not self._spot[0]:
-            size = min(plan.SPOT_CHECK, self.sampler.budget // 20)
-            for side, table in self.sampler.blocks_of((size, size), apart=True):
+            for side, table in self._tables((self._spot_size, self._spot_size), apart=True):
                 self._spot[side].append(table)
         level = dependence.LEVEL_AT_STAKE / (2 * len(tallies))
         for tally in tallies:
+            question = self._question([tally.picked], keep=False)
             for side in (0, 1):
-                alone = _Tally(tally.picked)
-                for table in self._spot[side]:
-                    _count([alone], side, table, self.grid)
+                alone = [answer_of(table, question) for table in self._spot[side]]
                 hits, draws = sum(tally.hits[side]), sum(sizes[side])
-                alone_hits, alone_draws = sum(alone.hits[side]), sum(table.size for table in self._spot[side])
+                alone_hits, alone_draws = sum(answer.hits[0] for answer in alone), sum(answer.size for answer in alone)
                 if dependence.disagree(hits, draws, alone_hits, alone_draws, level):
                     return (
                         f"'{tally.picked.event.describe()}' occurs on inputs[{side}] in {alone_hits} of {alone_draws} separate "
                         f"calls, which does not fit {hits} of {draws} outputs of batches."
                     )
         return None
-
-
-def _count(tallies: Sequence[_Tally], side: int, table: Table, grid: Mapping[Path, float]) -> None:
-    rounded = table.rounded(grid) if any(not tally.picked.precise for tally in tallies) else table
-    for tally in tallies:
-        seen = table if tally.picked.precise else rounded
-        mask = tally.picked.event.mask(seen)
-        tally.hits[side].append(int(mask.sum()))
-        excess, variance = dependence.neighbours(mask)
-        tally.neighbours[side] = tally.neighbours[side][0] + excess, tally.neighbours[side][1] + variance
 
 
 def trials_within(limit: int) -> int:

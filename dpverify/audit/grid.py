@@ -9,10 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpverify.audit.table import Floats, Kind, Path, Table, is_length
+from dpverify.audit.events.thresholds import Within
+from dpverify.audit.features import Coordinate
+from dpverify.audit.table import Column, Floats, Kind, Path, Table, is_length
+
+if TYPE_CHECKING:
+    from dpverify.audit.events import Event
 
 BITS_OF_SPREAD = 20
 """Grid points in the middle half of a coordinate's values, as a power of two: far finer than any noise, far coarser than
@@ -31,6 +39,35 @@ def grid_of(tables: tuple[Table, Table], known: Mapping[Path, float]) -> dict[Pa
         if len(numbers):
             grid[path] = _spacing(numbers)
     return grid
+
+
+def before_rounding(event: Event, grid: Mapping[Path, float]) -> Event | None:
+    """The event that holds of outputs just where `event` holds of rounded ones, where it is a threshold; None for others.
+
+    Rounding never turns two numbers around, so what it takes to at most c is all that is at most some double: comparing
+    with that one saves rounding every output.
+    """
+    if not isinstance(event, Within) or not isinstance(event.scalar, Coordinate):
+        return None
+    spacing = grid.get(event.scalar.path)
+    return event if spacing is None or is_length(event.scalar.path) else _moved(event, spacing)
+
+
+@lru_cache(maxsize=256)
+def _moved(event: Within, spacing: float) -> Within | None:
+    low, high = (_largest_rounded_to(cut, spacing) for cut in (event.low, event.high))
+    return None if low is None or high is None else replace(event, low=low, high=high)
+
+
+def _largest_rounded_to(cut: float, spacing: float) -> float | None:
+    """The largest double whose rounded value is at most `cut`; None where it is not found half a spacing above."""
+    if math.isinf(cut):
+        return cut
+    edge = (math.floor(cut / spacing) + 0.5) * spacing
+    around = np.array([np.nextafter(edge, -math.inf), edge, np.nextafter(edge, math.inf)])
+    moved = Column(around, np.full(3, Kind.NUMBER, dtype=np.uint8)).rounded(spacing).values
+    fits = int(np.count_nonzero(moved <= cut))
+    return float(around[fits - 1]) if fits in (1, 2) else None
 
 
 def _spacing(numbers: Floats) -> float:

@@ -1,7 +1,7 @@
-"""Drawing: who is called, in which order, within which budget.
+"""Drawing: in which order, within which budget; who draws is `crew`.
 
-Blocks are numbered in the order in which they are drawn, whichever side they serve, and their numbers seed them. What is drawn
-is counted on either side and never exceeds the budget. Nothing here looks at an output.
+Blocks are numbered in the order in which they are planned, whichever side they serve, and their numbers seed them. What is
+drawn is counted on either side and never exceeds the budget. Nothing here looks at an output.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from dpverify.audit.calls import Caller, Request
-from dpverify.audit.table import Table
+from dpverify.audit.blocks import Answer, Life, Question
+from dpverify.audit.calls import Request
+from dpverify.audit.crew import Crew
 
-LARGEST_BLOCK = 10_000
+SMALL_BLOCK = 10_000
+LARGEST_BLOCK = 131_072
 """Outputs of one block, at most: memory stays flat, and a large sample has many independently seeded blocks."""
 
 ROOM = 2_000_000
@@ -24,50 +26,65 @@ FEWEST_BLOCKS = 32
 
 
 class Sampler:
-    """Draws blocks of outputs of either side and keeps count."""
+    """Plans blocks of outputs of either side, has them drawn, and keeps count."""
 
-    def __init__(self, caller: Caller, *, budget: int, seed: int, progress: Callable[[int, int], None]) -> None:
-        self.caller = caller
+    def __init__(self, crew: Crew, *, budget: int, seed: int, first: int, progress: Callable[[int, int], None]) -> None:
+        self.crew = crew
         self.budget = budget
         self.drawn = [0, 0]
         self.blocks = 0
         self.width = 1
         """Columns of the widest block so far."""
+        self.lives: dict[str, Life] = {}
+        """The processes that have called the mechanism."""
         self.coins = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(2**32 - 1, 0))))
         """Decides which side a trial belongs to and the order of blocks; no mechanism sees it."""
+        self._first = first
         self._progress = progress
+        self._planned = [2 * first, 0]
 
     @property
     def left(self) -> int:
         """Outputs that either side may still draw."""
-        return self.budget - max(self.drawn)
+        return self.budget - max(self._planned)
 
-    def block(self, side: int, size: int, *, apart: bool = False) -> Table:
-        """One block of one side."""
-        if self.drawn[side] + size > self.budget:
-            raise AssertionError(f"{self.drawn[side]} + {size} outputs exceed the budget of {self.budget}")
-        request = Request(side=side, block=self.blocks, size=size, apart=apart)
-        self.blocks += 1
-        table = self.caller.outputs(request)
-        self.drawn[side] += size
-        self.width = max(self.width, len(table.columns))
-        self._progress(sum(self.drawn), 2 * self.budget)
-        return table
+    def blocks_of(
+        self, sizes: tuple[int, int], question: Question, *, apart: bool = False, fewest: int = FEWEST_BLOCKS
+    ) -> Iterator[tuple[int, Answer]]:
+        """Blocks of both sides, in turns, until each has had its number: pairs of a side and an answer.
 
-    def blocks_of(self, sizes: tuple[int, int], *, apart: bool = False) -> Iterator[tuple[int, Table]]:
-        """Blocks of both sides, in turns, until each has had its number: pairs of a side and a block."""
-        largest = max(min(LARGEST_BLOCK, ROOM // self.width), 1)
-        plans = [_split(size, largest) for size in sizes]
-        for place in range(max(map(len, plans))):
+        `fewest` blocks a side, at least; fewer will do where nobody asks how blocks vary.
+        """
+        for request, answer in self.crew.answers(self._requests(sizes, apart, fewest), question):
+            if not self.lives:
+                self.drawn[0] += 2 * self._first
+            self.drawn[request.side] += request.size
+            self.width = max(self.width, answer.width)
+            if answer.life is not None:
+                self.lives.setdefault(answer.life.name, answer.life)
+            self._progress(sum(self.drawn), 2 * self.budget)
+            yield request.side, answer
+
+    def _requests(self, sizes: tuple[int, int], apart: bool, fewest: int) -> Iterator[Request]:
+        largest = max(min(largest_block(self.budget), ROOM // self.width), 1)
+        counts = [_blocks(size, largest, fewest) for size in sizes]
+        for place in range(max(counts)):
             turns = (0, 1) if self.coins.random() < 0.5 else (1, 0)
             for side in turns:
-                if place < len(plans[side]):
-                    yield side, self.block(side, plans[side][place], apart=apart)
+                if place < counts[side]:
+                    size = sizes[side] // counts[side] + (place < sizes[side] % counts[side])
+                    if self._planned[side] + size > self.budget:
+                        raise AssertionError(f"{self._planned[side]} + {size} outputs exceed the budget of {self.budget}")
+                    self._planned[side] += size
+                    self.blocks += 1
+                    yield Request(side=side, block=self.blocks - 1, size=size, apart=apart)
 
 
-def _split(size: int, largest: int) -> list[int]:
-    """Block sizes that add up to `size` and differ by one at most."""
-    if size == 0:
-        return []
-    count = max(min(FEWEST_BLOCKS, size), -(-size // largest))
-    return [size // count + (place < size % count) for place in range(count)]
+def largest_block(budget: int) -> int:
+    """Outputs of one block, at most: as many as stay in a processor's cache, and about a hundred blocks a side or more."""
+    return max(SMALL_BLOCK, min(budget // 100, LARGEST_BLOCK))
+
+
+def _blocks(size: int, largest: int, fewest: int) -> int:
+    """How many blocks, whose sizes differ by one at most."""
+    return 0 if size == 0 else max(min(fewest, size), -(-size // largest))

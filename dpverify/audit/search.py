@@ -31,17 +31,19 @@ FEWEST_UNMATCHED = 4
 SCREENED = 1000
 PAIR_SAMPLE = 40_000
 ALIKE = 0.97
+MANY = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """An event to confirm, the side on which it should be likelier (`forward`: the first), its share of the error budget, and
-    whether it sees the bits of floats (`precise`) or rounded numbers."""
+    """An event to confirm, the side on which it should be likelier (`forward`: the first), its share of the error budget,
+    whether it sees the bits of floats (`precise`) or rounded numbers, and the bound that is forecast."""
 
     event: Event
     forward: bool
     share: float
     precise: bool
+    promise: float = 0.0
 
 
 def pick(tables: Pair, *, grid: Mapping[Path, float], bits: bool, forecast: Forecast) -> list[Picked]:
@@ -57,6 +59,8 @@ def pick(tables: Pair, *, grid: Mapping[Path, float], bits: bool, forecast: Fore
     chosen: list[tuple[Candidate, bool]] = []
     masks: list[tuple[bool, NDArray[np.bool_]]] = []
     for candidate, precise in ranked:
+        if chosen and candidate.lead.promise <= 0 and tables[0].size >= MANY:
+            continue  # so many outputs have not shown anything, and each further one would cost a look
         seen = tables if precise else rounded
         mask = np.concatenate([candidate.event.mask(table) for table in seen])
         if not any(candidate.lead.forward == forward and _alike(mask, other) for forward, other in masks):
@@ -72,7 +76,7 @@ def pick(tables: Pair, *, grid: Mapping[Path, float], bits: bool, forecast: Fore
         chosen = [*chosen[: MOST_PICKED - 1], next((entry for entry in ranked if not entry[1]), anything)]
     shares = [0.5 ** min(place + 1, max(len(chosen) - 1, 0)) for place in range(len(chosen))]
     return [
-        Picked(candidate.event, candidate.lead.forward, share, precise)
+        Picked(candidate.event, candidate.lead.forward, share, precise, candidate.lead.promise)
         for (candidate, precise), share in zip(chosen, shares, strict=True)
     ]
 

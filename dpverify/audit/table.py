@@ -88,6 +88,8 @@ class Column:
         if self.exact is not None:
             return self.exact
         bits = np.ascontiguousarray(self.values).view(np.uint64)
+        if self.kinds.strides == (0,) and len(self.kinds) and self.kinds[0] == Kind.NUMBER:
+            return bits
         numbers = self.kinds == Kind.NUMBER
         if numbers.all():
             return bits
@@ -97,8 +99,12 @@ class Column:
         """The same column with every number moved to the nearest multiple of `spacing`, a power of two; no negative zero."""
         with np.errstate(over="ignore", invalid="ignore"):
             steps = self.values / spacing
-            near = np.rint(steps) * spacing + 0.0
-        values = np.where(np.abs(steps) < 2.0**52, near, self.values)
+            values = np.rint(steps)
+            values *= spacing
+            values += 0.0
+            large = max(steps.max(initial=0.0), -steps.min(initial=0.0))
+        if not large < 2.0**52:  # multiples already, or not to be told from NaN here
+            values = np.where(np.abs(steps) < 2.0**52, values, self.values)
         return Column(values, self.kinds, None if self.exact is None else self._recoded(values), self.labels)
 
     def _recoded(self, values: Floats) -> Codes:
@@ -110,10 +116,19 @@ class Column:
         """The cells of some rows."""
         return Column(self.values[rows], self.kinds[rows], None if self.exact is None else self.exact[rows], self.labels)
 
+    def kept(self) -> Column:
+        """The same cells in memory of their own."""
+        return Column(self.values.copy(), self.kinds, self.exact, self.labels)
+
 
 def constant(kind: Kind, size: int) -> Column:
     """A column on which every output has the same kind and no number."""
-    return Column(np.full(size, np.nan), np.full(size, kind, dtype=np.uint8))
+    return Column(np.full(size, np.nan), one_kind(kind, size))
+
+
+def one_kind(kind: Kind, size: int) -> Kinds:
+    """The same kind throughout, in the memory of one."""
+    return np.broadcast_to(np.uint8(kind), (size,))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -165,6 +180,10 @@ class Table:
         columns = {path: column.taken(rows) for path, column in self.columns.items()}
         size = len(range(*rows.indices(self.size))) if isinstance(rows, slice) else int(np.arange(self.size)[rows].size)
         return Table(size, columns)
+
+    def kept(self) -> Table:
+        """The same outputs in memory of their own: a mechanism may well write into what it returned again."""
+        return Table(self.size, {path: column.kept() for path, column in self.columns.items()})
 
     def example(self, row: int) -> str:
         """One output, readable."""
@@ -311,10 +330,10 @@ def _has_large_integers(array: NDArray[Any]) -> bool:
 
 
 def _numbers(values: Floats) -> Column:
-    missing = np.isnan(values)
-    if missing.any():
+    if len(values) and math.isnan(values.min()):  # which any NaN makes NaN, and which is quicker than to ask each
+        missing = np.isnan(values)
         return Column(values, np.where(missing, np.uint8(Kind.NAN), np.uint8(Kind.NUMBER)))
-    return Column(values, np.full(len(values), Kind.NUMBER, dtype=np.uint8))
+    return Column(values, one_kind(Kind.NUMBER, len(values)))
 
 
 def _add_objects(columns: dict[Path, Column], path: Path, cells: Sequence[Any]) -> None:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Set
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+
+from dpverify.audit.table import safe_repr
 
 
 def snapshot(value: Any) -> Any:
@@ -65,3 +68,20 @@ def _verdict_of(compare: Any, other: Any) -> bool:
         return bool(equal.all()) if hasattr(equal, "all") and not isinstance(equal, bool | np.bool_) else bool(equal)
     except Exception:
         return True
+
+
+def digest_of_input(data: Any) -> str:
+    """A text that tells inputs of different content apart, the same in every process."""
+    return blake2b(_content(data), digest_size=12).hexdigest()
+
+
+def _content(data: Any) -> bytes:
+    if isinstance(data, np.ndarray) and not data.dtype.hasobject:
+        return repr((data.dtype.str, data.shape)).encode() + data.tobytes()
+    if isinstance(data, list | tuple):
+        return type(data).__name__.encode() + b"".join(blake2b(_content(item), digest_size=16).digest() for item in data)
+    if isinstance(data, set | frozenset):
+        return type(data).__name__.encode() + b"".join(
+            sorted(blake2b(_content(item), digest_size=16).digest() for item in data)
+        )
+    return safe_repr(data).encode("utf-8", "surrogatepass")

@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import redirect_stdout
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING, Any
 
 from dpverify.cli.common import publish, require_writable, text, whole, write_file
-from dpverify.cli.exit_codes import of_verdict
-from dpverify.errors import InputError, MechanismError
+from dpverify.cli.exit_codes import NOTHING_REFUTED, of_verdict
+from dpverify.errors import InputError, MechanismError, MissingDependency, shown
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from concurrent.futures import Executor
 
-    from dpverify.audit.api import AuditResult
+    from dpverify.audit.result import AuditResult
+    from dpverify.verdict import Triangulation
 
 EXAMPLE = "dpverify audit examples/sound_count.py:noisy_count --epsilon 1 --inputs 10 11"
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """The claim, the two inputs, and how hard to try."""
-    parser.add_argument("target", metavar="TARGET", type=text, help="the mechanism: module:name or path/file.py:name")
+    planned = "--plan" in words
+    parser.add_argument(
+        "target",
+        metavar="TARGET",
+        type=text,
+        nargs="?" if planned else None,
+        help="the mechanism: module:name or path/file.py:name",
+    )
     claim = parser.add_argument_group("the claim", "A number is a decimal or a fraction and is taken exactly: 0.1, 1e-6, 1/3.")
     claim.add_argument("--epsilon", metavar="E", type=text, required=True, help="privacy loss, in nats")
     claim.add_argument("--delta", metavar="D", type=text, default="0", help="default: 0, pure differential privacy")
@@ -31,7 +40,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         metavar=("A", "B"),
         nargs=2,
         type=text,
-        required=True,
+        required=not planned,
         help="two neighbouring datasets: Python literals, or path/file.py:NAME",
     )
     effort = parser.add_argument_group("effort")
@@ -52,6 +61,25 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         type=float,
         help="seconds that one call of the mechanism may take; it then runs in a child process; default: no limit",
     )
+    scale = parser.add_argument_group("scale", "Wherever outputs are drawn, the same seed gives the same evidence.")
+    where = scale.add_mutually_exclusive_group()
+    where.add_argument("--workers", metavar="W", type=whole, help="processes that call the mechanism; default: this one")
+    where.add_argument(
+        "--scheduler", metavar="ADDRESS", type=text, help="a dask scheduler whose workers call it, tcp://host:8786 say"
+    )
+    scale.add_argument(
+        "--checkpoint", metavar="FILE", help="write every answer down, and go on from what is there: survives any interruption"
+    )
+    plan = parser.add_argument_group("plan", "How many outputs are needed, before any is drawn; TARGET and --inputs are not.")
+    plan.add_argument("--plan", action="store_true", help="say what --samples could see, or what --resolution needs, and stop")
+    plan.add_argument("--resolution", metavar="R", type=text, help="the violation, true epsilon minus E, that is to be seen")
+    known = parser.add_argument_group("what is known", "The law of the code, whose certified numbers are then laid beside.")
+    known.add_argument(
+        "--told", metavar="LAW", type=text, help="a mechanism of `dpverify list` and its parameters: 'gaussian sigma=1'"
+    )
+    known.add_argument(
+        "--answers", metavar=("A", "B"), nargs=2, type=float, help="true answers on the two inputs, where these are no numbers"
+    )
     parser.add_argument("--evidence", metavar="FILE", help="save what was counted, for `dpverify recheck`")
 
 
@@ -63,43 +91,116 @@ def run(options: argparse.Namespace) -> int:
         options.evidence
     ):
         raise InputError(f"--output and --evidence both name {options.output}; give each a file of its own.")
+    if options.plan:
+        return _plan(options)
+    if options.answers is not None and options.told is None:
+        raise InputError("--answers are what the noise of --told is added to; give both, or neither.")
+    if options.resolution is not None:
+        raise InputError("--resolution says what --plan is to find; give both, or neither.")
     try:
         with redirect_stdout(sys.stderr):  # what the audited code prints must not mix with the result
-            result = _audit(options)
+            found = _audit(options)
     except (MechanismError, KeyboardInterrupt) as error:
         partial: AuditResult | None = getattr(error, "partial", None)
         if partial is not None:
             _hand_over(options, partial)
         raise
-    return _hand_over(options, result)
+    return _hand_over(options, found)
 
 
-def _audit(options: argparse.Namespace) -> AuditResult:
+def _audit(options: argparse.Namespace) -> AuditResult | Triangulation:
     from dpverify.cli.target import load_input, load_target
 
     mechanism = load_target(options.target)
     inputs = (load_input(options.inputs[0]), load_input(options.inputs[1]))
 
-    from dpverify.audit.api import audit
+    with _executor(options.scheduler) as executor:
+        request = {
+            "inputs": inputs,
+            "epsilon": options.epsilon,
+            "delta": options.delta,
+            "samples": options.samples,
+            "alpha": options.alpha,
+            "seed": options.seed,
+            "outputs": options.outputs,
+            "timeout": options.timeout,
+            "workers": options.workers,
+            "executor": executor,
+            "checkpoint": options.checkpoint,
+        }
+        if options.told is not None:
+            from dpverify.verdict import triangulate
 
-    return audit(
-        mechanism,
-        inputs=inputs,
+            return triangulate(mechanism, told=_law(options.told), answers=options.answers, **request)
+        from dpverify.audit.api import audit
+
+        return audit(mechanism, **request)
+
+
+def _law(words: str) -> Any:
+    """A mechanism of the catalogue from its name and parameters."""
+    from dpverify.mechanisms import by_name
+
+    name, *given = words.split()
+    named = dict(word.split("=", 1) for word in given if "=" in word)
+    if len(named) < len(given) or not given:
+        raise InputError(f"--told {shown(words, str)}: write a name and its parameters, 'gaussian sigma=1 sensitivity=2' say.")
+    try:
+        return by_name(name)(**named)
+    except TypeError as error:
+        raise InputError(f"--told {shown(words, str)}: {error}.") from None
+
+
+@contextmanager
+def _executor(address: str | None) -> Iterator[Executor | None]:
+    """The workers of a dask scheduler. Raises MissingDependency without dask, InputError where nobody answers."""
+    if address is None:
+        yield None
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingDependency(
+            "--scheduler needs dask, which is not installed here: pip install 'dpverify[dask]'. --workers needs nothing."
+        ) from None
+    try:
+        client = Client(address, timeout="10s")
+    except (OSError, ValueError, TimeoutError) as error:
+        raise InputError(
+            f"--scheduler {shown(address, str)}: no scheduler answers there ({type(error).__name__}: {shown(error, str)}); "
+            f"start one with `dask scheduler` and give the address that it prints."
+        ) from None
+    with client:
+        yield client.get_executor()
+
+
+def _plan(options: argparse.Namespace) -> int:
+    from dpverify.audit.planning import audit_plan
+    from dpverify.report import audit_plan as report
+
+    found = audit_plan(
         epsilon=options.epsilon,
         delta=options.delta,
-        samples=options.samples,
         alpha=options.alpha,
-        seed=options.seed,
-        outputs=options.outputs,
-        timeout=options.timeout,
+        resolution=options.resolution,
+        samples=options.samples,
     )
+    publish(options, report.as_data(found) if options.output_format == "json" else report.as_text(found))
+    return NOTHING_REFUTED
 
 
-def _hand_over(options: argparse.Namespace, result: AuditResult) -> int:
+def _hand_over(options: argparse.Namespace, found: AuditResult | Triangulation) -> int:
+    from dpverify.audit.result import AuditResult
     from dpverify.report import audit as report
     from dpverify.report.json import to_json
 
+    result = found if isinstance(found, AuditResult) else found.audit
     if options.evidence is not None:
         write_file(options.evidence, to_json(result.evidence), "--evidence")
-    publish(options, report.as_data(result) if options.output_format == "json" else report.as_text(result))
-    return of_verdict(result.verdict)
+    data: Any = report.as_data(result) if options.output_format == "json" else report.as_text(result)
+    if not isinstance(found, AuditResult):
+        from dpverify.report import triangulation
+
+        data = triangulation.beside(found, data)
+    publish(options, data)
+    return of_verdict(found.verdict)

@@ -200,6 +200,6 @@ def test_masked_values_are_missing() -> None:
 def test_a_batch_does_not_change_when_its_memory_is_used_again() -> None:
     for memory in (np.zeros(3), np.zeros((3, 1)), np.zeros((3, 2), order="F"), np.zeros(3, dtype=object)):
         memory[:] = 1.0
-        table = batch_of(memory, 3, "f")
+        table = batch_of(memory, 3, "f").kept()
         memory[:] = 2.0
         assert (table.matrix() == 1.0).all()

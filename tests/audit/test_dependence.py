@@ -49,7 +49,7 @@ def test_too_little_to_tell_is_no_suspicion(hits: list[int]) -> None:
 
 
 def serials(masks: np.ndarray) -> float:
-    parts = [dependence.neighbours(mask) for mask in masks]
+    parts = [dependence.counted(mask)[1:] for mask in masks]
     return dependence.serial(sum(part[0] for part in parts), sum(part[1] for part in parts))
 
 

@@ -18,7 +18,13 @@ from dpverify.audit.table import Codes, Path, Table, name, path_from_json
 MOST_VALUES = 2000
 """A set holds no more values than this; evidence stays readable."""
 
+FEW_VALUES = 8
+"""Up to here a comparison with each value is quicker than any search."""
+
 SHOWN = 6
+
+MOSTLY_DISTINCT = 0.9
+"""The part of distinct values from which on a coordinate is taken for a continuous one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +36,7 @@ class OneOf:
     examples: tuple[str, ...] = field(default=(), compare=False)
 
     def mask(self, table: Table) -> NDArray[np.bool_]:
-        codes = codes_of(table, self.path)
-        wanted = np.sort(np.array(self.codes, dtype=np.uint64))
-        place = np.minimum(np.searchsorted(wanted, codes), len(wanted) - 1)
-        found: NDArray[np.bool_] = wanted[place] == codes
-        return found
+        return members(codes_of(table, self.path), np.array(self.codes, dtype=np.uint64))
 
     def describe(self) -> str:
         subject = "output" if self.path is None else name(self.path)
@@ -60,6 +62,29 @@ class OneOf:
         return cls(None if path is None else path_from_json(path), codes, tuple(map(str, data["examples"])))
 
 
+def members(codes: Codes, wanted: Codes) -> NDArray[np.bool_]:
+    """Which codes are among the wanted ones. Most that are not are told by 16 of their bits, without a search."""
+    if len(wanted) <= FEW_VALUES:
+        found: NDArray[np.bool_] = codes == wanted[0]
+        for code in wanted[1:]:
+            found |= codes == code
+        return found
+    possible = np.zeros(2**16, dtype=np.bool_)
+    possible[_sixteen_bits(wanted)] = True
+    found = possible[_sixteen_bits(codes)]
+    rows = np.flatnonzero(found)
+    ordered = np.sort(wanted)
+    place = np.minimum(np.searchsorted(ordered, codes[rows]), len(ordered) - 1)
+    found[rows] = ordered[place] == codes[rows]
+    return found
+
+
+def _sixteen_bits(codes: Codes) -> NDArray[np.uint64]:
+    """Sixteen bits that depend on all of them: the top of the product with 2^64 divided by the golden ratio."""
+    mixed: NDArray[np.uint64] = ((codes ^ (codes >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(48)
+    return mixed
+
+
 def codes_of(table: Table, path: Path | None) -> Codes:
     """One code an output."""
     return table.whole() if path is None else table.column(path).codes
@@ -69,7 +94,8 @@ def propose(exploration: Exploration, path: Path | None) -> Iterator[Candidate]:
     """The most promising set of values, in either direction."""
     first, second = (codes_of(table, path) for table in exploration.search)
     values, counts = np.unique(np.concatenate([first, second]), return_counts=True)
-    repeated = counts > 1
+    # where hardly any value repeats, those that do are chance, unless they do so more than thrice
+    repeated = counts > (3 if len(values) > MOSTLY_DISTINCT * (len(first) + len(second)) else 1)
     if not repeated.any():
         return
     values = values[repeated]
@@ -110,5 +136,5 @@ def _example(exploration: Exploration, path: Path | None, code: np.uint64, first
 
 
 def _occurrences(codes: Codes, values: Codes) -> NDArray[np.int64]:
-    place = np.minimum(np.searchsorted(values, codes), len(values) - 1)
-    return np.bincount(place[values[place] == codes], minlength=len(values))
+    found = codes[members(codes, values)]
+    return np.bincount(np.searchsorted(values, found), minlength=len(values))

@@ -77,6 +77,22 @@ def detectable_epsilon(
     return _least_epsilon(enough, epsilon, math.log(max(1 - delta, 1e-300) / q))
 
 
+def power_at(*, draws: int, p: float, q: float, epsilon: float, delta: float, alpha: float) -> float:
+    """The probability that `rejects` is True at (epsilon, delta) and level alpha, where P(S) = p and Q(S) = q.
+
+    `draws` outputs a side, their sides by a fair coin where delta = 0. 0 < q, p < 1. Exact binomial sums over a region in which
+    the test rejects for certain, less what they leave out; not certified. A lower bound, up to rounding.
+    """
+    check(delta=delta, alpha=alpha, epsilon=epsilon)
+    low, high = windows(draws, q, _OUTSIDE)
+    if delta == 0:
+        critical = _conditional_critical(low, high, draws, epsilon, alpha)
+    else:
+        critical = _joint_critical(low, high, draws, draws, epsilon, delta, alpha)
+    value, error = region_probability(Region(draws=draws, other_draws=draws, first=low, critical=critical), p, q, _OUTSIDE)
+    return value - error
+
+
 def _least_epsilon(enough: Callable[[float], bool], low: float, high: float) -> float:
     """The least epsilon in [low, high] from which on `enough` holds, rounded up; `high` is known to be enough."""
     step = 1e-3

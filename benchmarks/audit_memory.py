@@ -1,0 +1,79 @@
+"""That the memory of an audit does not grow with its samples: peak resident size of audits of 10^6 to 10^9 outputs a side.
+
+    python benchmarks/audit_memory.py [LARGEST]          writes reports/audit-memory.md; LARGEST defaults to 1e9
+
+Each audit runs in a process of its own. The mechanism is as cheap as a mechanism can be, randomized response on one bit from
+raw bytes, so that a thousand million outputs a side take minutes on one core.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpverify import __version__
+
+REPORT = Path(__file__).resolve().parent.parent / "reports" / "audit-memory.md"
+LIMIT = 2**30
+
+
+def randomized_response(data: Any, rng: np.random.Generator, size: int) -> Any:
+    """The truth with probability 187/256: epsilon = log(187/69) = .99704."""
+    return (np.frombuffer(rng.bytes(size), dtype=np.uint8) < 187) ^ data
+
+
+def measured(samples: int) -> dict[str, Any]:
+    """One audit in this process."""
+    import resource
+
+    from dpverify.audit.api import audit
+
+    started = time.perf_counter()
+    result = audit(randomized_response, inputs=(False, True), epsilon="0.9971", samples=samples, progress=False)
+    return {
+        "verdict": result.verdict.value,
+        "drawn": result.evidence["drawn"],
+        "epsilon_lower": result.epsilon_lower,
+        "seconds": time.perf_counter() - started,
+        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
+
+
+def main(largest: int) -> int:
+    """Run every size, write the report, and say whether the limit was kept."""
+    lines, peaks = [], []
+    for samples in (10**6, 10**7, 10**8, 10**9):
+        if samples > largest:
+            break
+        done = subprocess.run([sys.executable, __file__, "--one", str(samples)], check=True, stdout=subprocess.PIPE, text=True)
+        found = json.loads(done.stdout)
+        peaks.append(found["peak"])
+        lines.append(
+            f"| {samples:,} | {sum(found['drawn']):,} | {found['verdict']} | {found['epsilon_lower']:.5f} | "
+            f"{found['seconds']:.0f} | {found['peak'] / 2**20:.0f} |"
+        )
+        print(lines[-1], flush=True)
+    REPORT.write_text(
+        f"# Memory of an audit\n\n"
+        f"`python benchmarks/audit_memory.py`, dpverify {__version__}, numpy {np.__version__}, {platform.machine()}.\n\n"
+        f"Randomized response with epsilon = log(187/69) = 0.99704 against 0.9971, each audit in a process of its own. The\n"
+        f"peak is that of the whole process, interpreter and libraries included; the limit is 1,024 MiB.\n\n"
+        f"| samples | outputs drawn | verdict | epsilon at least | seconds | peak, MiB |\n|---|---|---|---|---|---|\n"
+        + "\n".join(lines)
+        + "\n"
+    )
+    return 0 if max(peaks) < LIMIT else 1
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--one"]:
+        print(json.dumps(measured(int(sys.argv[2]))))
+        sys.exit(0)
+    sys.exit(main(int(float(sys.argv[1])) if len(sys.argv) > 1 else 10**9))

@@ -1,0 +1,65 @@
+"""What probably lies behind a refutation: reused randomness, floats that leak, a support that shows the input, or the noise.
+
+A guess for whoever looks for the fault, read off the witness and the exploration outputs. *Heuristic*: no verdict rests on it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpverify.audit.result import Witness
+from dpverify.audit.table import Floats, Table
+
+FEWEST = 400
+"""Outputs a side from which on the spread of either side says something."""
+
+FEWEST_UNMATCHED = 10
+
+
+def likely_cause(witness: Witness, explored: tuple[Sequence[Table], Sequence[Table]], epsilon: float, *, reused: bool) -> str:
+    """One sentence that begins with "Likely cause:"; `reused`: outputs of one batch depended on each other."""
+    return f"Likely cause: {_cause(witness, explored, epsilon, reused=reused)}"
+
+
+def _cause(witness: Witness, explored: tuple[Sequence[Table], Sequence[Table]], epsilon: float, *, reused: bool) -> str:
+    if reused:
+        return "reused randomness; the noise is not drawn afresh for every output (a fixed seed, a key or a draw used twice)."
+    if witness.precise:
+        return "floating point; the low-order bits of an output show the answer to which the noise was added."
+    if all(tables and all(_is_constant(table) for table in tables) for tables in explored):
+        return "reused randomness, or none; an input gives the same output again and again (a fixed seed, noise left out)."
+    spreads = [_spread(tables) for tables in explored]
+    if spreads[0] is not None and spreads[1] is not None:
+        sizes = min(sum(table.size for table in tables) for tables in explored)
+        ratio = spreads[1] / spreads[0]
+        if abs(math.log(ratio)) > 0.05 + 8 / math.sqrt(sizes):
+            return f"scale; the noise depends on the data: its spread on inputs[1] is {ratio:.3g} times that on inputs[0]."
+    if witness.other_hits == 0 and witness.hits >= FEWEST_UNMATCHED and witness.epsilon_lower > 2 * epsilon:
+        return (
+            f"support; inputs[{witness.likelier}] gives outputs that inputs[{1 - witness.likelier}] does not give (bounds, "
+            f"rounding, missing values or a release without noise that depend on the data)."
+        )
+    factor = f" by a factor of at least {witness.epsilon_lower / epsilon:.3g}" if epsilon > 0 else ""
+    return f"scale or sensitivity; the noise is too small for how far the answer moves between these inputs{factor}."
+
+
+def _is_constant(table: Table) -> bool:
+    codes = table.whole()
+    return bool((codes == codes[0]).all())
+
+
+def _spread(tables: Sequence[Table]) -> float | None:
+    """The middle half of the outputs where these are numbers that vary; None where they are something else."""
+    parts: list[Floats] = []
+    for table in tables:
+        if set(table.columns) != {()}:
+            return None
+        parts.append(table.column(()).values)
+    values = np.concatenate(parts) if parts else np.zeros(0)
+    if len(values) < FEWEST or not np.isfinite(values).all() or len(np.unique(values[:FEWEST])) < 20:
+        return None
+    low, high = np.quantile(values, [0.25, 0.75])
+    return float(high - low) if high > low else None
