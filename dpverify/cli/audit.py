@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _audit(options: argparse.Namespace) -> AuditResult:
-    from dpverify.cli.target import load_input, load_target
+    from dpverify.gate.target import load_input, load_target
 
     mechanism = load_target(options.target)
     inputs = (load_input(options.inputs[0]), load_input(options.inputs[1]))
