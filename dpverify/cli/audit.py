@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpverify.cli.common import publish, require_writable, text, whole, write_file
 from dpverify.cli.exit_codes import of_verdict
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from dpverify.audit.api import AuditResult
 
+FORMATS = ("text", "json", "junit", "sarif", "github")
 EXAMPLE = "dpverify audit examples/sound_count.py:noisy_count --epsilon 1 --inputs 10 11"
 
 
@@ -96,10 +97,23 @@ def _audit(options: argparse.Namespace) -> AuditResult:
 
 
 def _hand_over(options: argparse.Namespace, result: AuditResult) -> int:
-    from dpverify.report import audit as report
     from dpverify.report.json import to_json
 
     if options.evidence is not None:
         write_file(options.evidence, to_json(result.evidence), "--evidence")
-    publish(options, report.as_data(result) if options.output_format == "json" else report.as_text(result))
+    publish(options, _shown(options, result))
     return of_verdict(result.verdict)
+
+
+def _shown(options: argparse.Namespace, result: AuditResult) -> str | dict[str, Any]:
+    from dpverify.report import audit as report
+
+    if options.output_format in ("text", "json"):
+        return report.as_data(result) if options.output_format == "json" else report.as_text(result)
+    from dpverify.cli.outputs import foreign
+    from dpverify.report.findings import of_audit
+
+    place = options.target.rpartition(":")[0]
+    file = place if place.endswith(".py") else getattr(sys.modules.get(place), "__file__", None)
+    findings = of_audit(result, file=file)
+    return foreign(options.output_format, findings, exit_code=of_verdict(result.verdict))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dpverify.errors import DpverifyError, ImpossibleRequest, InputError, NotCovered, UndecidedComparison, UndecidedError
@@ -18,9 +19,12 @@ DIGITS = (15, 60, 240)
 """Significant digits at which a certified delta is compared with the claimed one, until the order is certain."""
 
 
-def decide(claim: Claim, *, alpha: float, seed: int, seconds: float | None = None) -> Outcome:
+def decide(
+    claim: Claim, *, alpha: float, seed: int, seconds: float | None = None, audit: Callable[[], AuditResult] | None = None
+) -> Outcome:
     """What becomes of a claim. `alpha` bounds the probability of refuting it if it is true, `seconds` the time it may take.
 
+    `audit` replaces the audit of a sampled claim, where one is under way already.
     An error that dpverify raises on purpose becomes part of the outcome, with what had been measured.
     """
     started = time.perf_counter()
@@ -35,7 +39,7 @@ def decide(claim: Claim, *, alpha: float, seed: int, seconds: float | None = Non
     error: DpverifyError | None = None
     result: AuditResult | None
     try:
-        result = audited(claim, alpha=alpha, seed=seed, seconds=seconds)
+        result = audited(claim, alpha=alpha, seed=seed, seconds=seconds) if audit is None else audit()
     except DpverifyError as raised:
         error, result = raised, getattr(raised, "partial", None)
     refuted = result is not None and result.verdict is Verdict.REFUTED

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from dpverify.errors import DpverifyError
 from dpverify.gate.claims import FEWEST_SAMPLES, SampledClaim
 from dpverify.gate.spending import seed_of
 from dpverify.guarantees import Verdict
@@ -53,6 +54,7 @@ class Timed:
         self.pace = 0.0
         self.result: AuditResult | None = None
         self.finished = False
+        self.error: DpverifyError | None = None
 
     @property
     def weight(self) -> float:
@@ -67,7 +69,13 @@ class Timed:
         """Both, one after the other."""
         deadline = time.monotonic() + seconds
         self.short(seconds)
-        self.long(max(deadline - time.monotonic(), 0.0) * self.weight)
+        return self.rest(max(deadline - time.monotonic(), 0.0) * self.weight)
+
+    def rest(self, seconds: float) -> AuditResult:
+        """What comes after the short audits: the long one, or the error that broke a short one."""
+        self.long(seconds)
+        if self.error is not None:
+            raise self.error
         assert self.result is not None  # a short audit leaves one
         return self.result
 
@@ -104,6 +112,10 @@ class Timed:
             self.finished = True
             if self.result is None or (stop.partial is not None and stop.partial.verdict is Verdict.REFUTED):
                 self.result = stop.partial
+            return
+        except DpverifyError as error:
+            self.finished = True
+            self.error = error
             return
         self.pace = (time.monotonic() - started) / samples
         self.result = result

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dpverify as dv
-from dpverify.errors import InputError, MechanismError
+from dpverify.errors import InputError, MechanismError, NotCovered, PrecisionError, UndecidedComparison
 from dpverify.gate import effort
 from dpverify.gate.checking import InvalidNeighbours, problems
 from dpverify.gate.claims import AnalyticClaim, Place, SampledClaim, claims_of
@@ -170,6 +170,33 @@ class TestAnalytic:
         assert "No sigma is known" in outcome.diagnosis.fix
 
     @pytest.mark.parametrize(
+        ("error", "verdict", "code"),
+        [(PrecisionError("too near", reached=3), Verdict.UNDECIDED, 3), (NotCovered("no route"), None, 2)],
+    )
+    def test_what_the_catalogue_cannot_tell(self, monkeypatch: pytest.MonkeyPatch, error: Any, verdict: Any, code: int) -> None:
+        def refuse(*arguments: Any, **options: Any) -> Any:
+            raise error
+
+        monkeypatch.setattr(dv.Gaussian, "delta", refuse)
+        outcome = outcome_of(self.claim())
+        assert (outcome.verdict, outcome.exit_code) == (verdict, code)
+        assert str(error) in explanation(outcome)
+        assert str(error) in line(outcome)
+
+    def test_an_order_that_stays_open_is_undecided(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        class Wide:
+            def __le__(self, other: Any) -> bool:
+                raise UndecidedComparison("they overlap")
+
+            def bounds(self, digits: int) -> tuple[str, str]:
+                return "0", "1"
+
+        monkeypatch.setattr(dv.Gaussian, "delta", lambda *arguments, **options: Wide())
+        outcome = outcome_of(self.claim())
+        assert (outcome.verdict, outcome.exit_code) == (Verdict.UNDECIDED, 3)
+        assert "The precision that was reached does not decide." in explanation(outcome)
+
+    @pytest.mark.parametrize(
         ("changes", "message"),
         [
             ({"mechanism": "gausian"}, "did you mean gaussian"),
@@ -228,6 +255,34 @@ class TestEffort:
         assert timed.result is not None
         assert timed.result.evidence["seed"] != before.evidence["seed"]
         assert timed.result.evidence["samples"] > before.evidence["samples"]
+
+    @pytest.mark.parametrize("late", [False, True])
+    def test_a_mechanism_that_raises_is_an_error_under_a_limit_too(self, late: bool) -> None:
+        calls = []
+
+        def fails(data: Any, rng: np.random.Generator, size: int) -> Any:
+            calls.append(size)
+            if not late or sum(calls) > 3000:
+                raise RuntimeError("out of noise")
+            return rng.random(size) < 0.5
+
+        outcome = outcome_of(sampled(fails), seconds=60)
+        assert (outcome.verdict, outcome.exit_code) == (None, 2)
+        assert "out of noise" in str(outcome.error)
+
+    def test_few_samples_take_one_audit(self) -> None:
+        result = outcome_of(sampled(coin, 1.2, samples=300), seconds=60).result
+        assert result is not None
+        assert result.evidence["samples"] == 300
+
+
+class TestAssertions:
+    def test_what_cannot_be_checked_raises_its_error(self) -> None:
+        with pytest.raises(InputError, match="epsilon = -1"):
+            dv.assert_private(coin, inputs=(0, 1), epsilon=-1)
+        with pytest.raises(dv.PrivacyViolation, match="refuted: coin does not satisfy") as raised:
+            dv.assert_private(coin, inputs=(0, 1), epsilon="1/2", samples=5000, name="coin")
+        assert raised.value.outcome.verdict is Verdict.REFUTED
 
 
 class TestWords:
