@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dpverify.gate import spending
 from dpverify.gate.claims import SAMPLES, SampledClaim, place_of
 from dpverify.gate.decide import decide
+from dpverify.gate.foreign import completed
 from dpverify.guarantees import Verdict
 from dpverify.report.gate import explanation
 
@@ -25,11 +25,12 @@ class PrivacyViolation(AssertionError):
 
 
 def assert_private(
-    mechanism: Callable[..., Any],
+    mechanism: Any,
     *,
-    inputs: tuple[Any, Any],
-    epsilon: Any,
-    delta: Any = 0,
+    inputs: tuple[Any, Any] | None = None,
+    epsilon: Any = None,
+    delta: Any = None,
+    distance: Any = 1,
     samples: int = SAMPLES,
     outputs: str = "bits",
     timeout: float | None = None,
@@ -39,19 +40,19 @@ def assert_private(
 ) -> AuditResult:
     """Audit a claim and raise PrivacyViolation (an AssertionError) unless it is "not refuted".
 
-    Arguments as for `audit` and `claim`. Under pytest the probability of error is a part of the run's, the seed is the
+    Arguments as for `audit` and `claim`. `mechanism` may be an object of a library that `dpverify.adapters` reads; an epsilon
+    that is left out is the one that the object claims, between inputs `distance` apart and at `delta` where it asks for
+    those. Under pytest the probability of error is a part of the run's, the seed is the
     run's, and the outcome has a line in the terminal's section; elsewhere the probability of refuting a true claim is 1e-6
     a call and the seed is 0. Raises InputError for a claim that cannot be checked and MechanismError as `audit` does.
     """
     __tracebackhide__ = True  # pytest shows the line of the test, not the insides of this function
     run = spending.current[-1] if spending.current else spending.Run(seed=0, alpha=2 * float(spending.ALPHA))
-    called = name or getattr(mechanism, "__name__", type(mechanism).__name__)
+    given = completed(mechanism, inputs=inputs, epsilon=epsilon, delta=delta, distance=distance)
+    called = name or getattr(given["mechanism"], "__name__", type(mechanism).__name__)
     claim = SampledClaim(
         name=f"{run.name}{called}",
-        mechanism=mechanism,
-        inputs=inputs,
-        epsilon=epsilon,
-        delta=delta,
+        **given,
         samples=samples,
         outputs=outputs,
         timeout=timeout,

@@ -71,6 +71,7 @@ class _Claims:
         self.expected = 0
         self.checked = 0
         self.spent = 0.0
+        self.collected: set[tuple[str, int]] = set()
         self.fresh: list[dict[str, Any]] = []
         self.shown: list[dict[str, Any]] = []
 
@@ -83,10 +84,12 @@ class _Claims:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makeitem(self, collector: Any, name: str, obj: Any) -> list[pytest.Item] | None:
-        """One item for each claim that decorates a function, whatever its name."""
+        """One item for each claim that decorates a function, whatever its name, and however many names it has in a module."""
         room = sys.modules.get("dpverify.gate.claims")
         if room is None or isinstance(obj, type) or not (claims := room.claims_of(obj)):
             return None
+        claims = tuple(claim for claim in claims if (collector.nodeid, id(claim)) not in self.collected)
+        self.collected.update((collector.nodeid, id(claim)) for claim in claims)
         if isinstance(collector, pytest.Class):
             bound = getattr(collector.newinstance(), name)  # type: ignore[no-untyped-call]
             claims = tuple(replace(claim, mechanism=bound, target=None) for claim in claims)

@@ -198,7 +198,7 @@ samples = 7
             (3, "no function in it has a claim"),
             (8, "has no 'coil'; did you mean coin"),
             (15, "epsilom is no key of [tool.dpverify.claims]; did you mean epsilon?"),
-            (12, "the claim says nothing of epsilon"),
+            (12, "epsilon is missing"),
             (18, "did you mean gaussian"),
             (25, "samples is no key"),
             (21, "epsilon = -1"),
@@ -462,6 +462,25 @@ class TestOutputs:
         outcome = dpverify("prove", "V-T3", "--check-only", "--directory", str(root / "proofs"), "--output-format", form)
         assert outcome.code == 0
         assert ("V-T3" in outcome.output) is (form != "sarif")  # SARIF lists what is out of order
+
+
+class TestPages:
+    def test_of_a_gate(self, dpverify, project) -> None:
+        place = project(ALL_KINDS)
+        assert dpverify("gate", "--also", "html=x.html").code == 1
+        page = (place / "x.html").read_text()
+        assert "<strong>2 of 5 claims are refuted.</strong>" in page
+        assert page.count("<h3>Laws of the outputs</h3>") == 3
+        assert page.count("<h3>Privacy profile</h3>") == 1
+
+    def test_of_an_audit(self, dpverify, project) -> None:
+        project(DECORATED)
+        words = ("--epsilon", "0.5", "--inputs", "0", "1", "--samples", "5000", "--alpha", "1e-6", "--output-format", "html")
+        outcome = dpverify("audit", f"{project.name}_helper.py:coin", *words)
+        assert outcome.code == 1
+        assert "<h1>Audit of coin</h1>" in outcome.output
+        assert "<strong>The claim is refuted.</strong>" in outcome.output
+        assert "<h3>Capital over samples</h3>" in outcome.output
 
 
 class TestDocuments:

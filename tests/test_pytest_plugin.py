@@ -97,6 +97,9 @@ class TestClaims:
         )
         run(content).assert_outcomes(passed=2)
 
+    def test_a_second_name_is_no_second_claim(self, run) -> None:
+        run(TRUE + "\nagain = response\n").assert_outcomes(passed=1)
+
     def test_several_claims_of_one_function(self, run) -> None:
         content = TRUE.replace("@dv.claim", "@dv.claim(epsilon=0.4, inputs=(0, 1), samples=5000)\n@dv.claim", 1)
         result = run(content)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from dpverify.audit.api import AuditResult
 
-FORMATS = ("text", "json", "junit", "sarif", "github")
+FORMATS = ("text", "json", "junit", "sarif", "github", "html")
 EXAMPLE = "dpverify audit examples/sound_count.py:noisy_count --epsilon 1 --inputs 10 11"
 
 
@@ -110,6 +110,8 @@ def _shown(options: argparse.Namespace, result: AuditResult) -> str | dict[str, 
 
     if options.output_format in ("text", "json"):
         return report.as_data(result) if options.output_format == "json" else report.as_text(result)
+    if options.output_format == "html":
+        return _page(options, result)
     from dpverify.cli.outputs import foreign
     from dpverify.report.findings import of_audit
 
@@ -117,3 +119,39 @@ def _shown(options: argparse.Namespace, result: AuditResult) -> str | dict[str, 
     file = place if place.endswith(".py") else getattr(sys.modules.get(place), "__file__", None)
     findings = of_audit(result, file=file)
     return foreign(options.output_format, findings, exit_code=of_verdict(result.verdict))
+
+
+def _page(options: argparse.Namespace, result: AuditResult) -> str:
+    """The result as a page, with pictures of outputs that are drawn for them."""
+    from dpverify.gate.claims import SampledClaim, place_of
+    from dpverify.gate.diagnosis import diagnose
+    from dpverify.gate.drawing import drawn
+    from dpverify.gate.outcome import Outcome
+    from dpverify.gate.target import load_input, load_target
+    from dpverify.report.html import as_html
+
+    mechanism = load_target(options.target)
+    claim = SampledClaim(
+        name=result.evidence["mechanism"]["name"],
+        mechanism=mechanism,
+        inputs=(load_input(options.inputs[0]), load_input(options.inputs[1])),
+        epsilon=options.epsilon,
+        delta=options.delta,
+        outputs=options.outputs,
+        place=place_of(mechanism),
+        target=options.target,
+    )
+    alpha = result.evidence["alpha"]
+    with redirect_stdout(sys.stderr):
+        outcome = Outcome(
+            claim=claim,
+            verdict=result.verdict,
+            seconds=result.seconds,
+            alpha=alpha,
+            seed=options.seed,
+            result=result,
+            diagnosis=diagnose(claim, result, options.seed),
+            evidence=options.evidence,
+        )
+        pictures, _ = drawn([outcome], seed=options.seed)
+    return as_html([outcome], seed=options.seed, alpha=alpha, title=f"Audit of {claim.name}", pictures=pictures)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpverify.cli.common import publish, require_writable, text, write_file
-from dpverify.cli.outputs import FOREIGN, FORMATS, foreign
+from dpverify.cli.outputs import FOREIGN, foreign
+from dpverify.cli.outputs import FORMATS as COMMON
 
 if TYPE_CHECKING:
     import argparse
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from dpverify.gate.config import Configuration
     from dpverify.gate.outcome import Outcome
 
+FORMATS = (*COMMON, "html")
 EXAMPLE = "dpverify gate --config examples/pyproject.toml"
 __all__ = ["EXAMPLE", "FORMATS", "configure", "run"]
 
@@ -101,6 +103,13 @@ def _outcomes(options: argparse.Namespace, configuration: Configuration) -> list
 def _own(form: str, outcomes: list[Outcome], configuration: Configuration, *, verbose: bool) -> str | dict[str, Any]:
     from dpverify.report import gate as report
 
+    if form == "html":
+        from dpverify.gate.drawing import drawn
+        from dpverify.report.html import as_html
+
+        with redirect_stdout(sys.stderr):
+            pictures, profiles = drawn(outcomes, seed=configuration.seed)
+        return as_html(outcomes, seed=configuration.seed, alpha=configuration.alpha, pictures=pictures, profiles=profiles)
     if form == "json":
         return report.as_data(outcomes, seed=configuration.seed, alpha=configuration.alpha)
     return report.as_text(outcomes, seed=configuration.seed, alpha=configuration.alpha, verbose=verbose)

@@ -21,13 +21,14 @@ from dpverify.gate import spending
 from dpverify.gate.checking import InvalidNeighbours, problems
 from dpverify.gate.claims import SAMPLES, AnalyticClaim, Claim, Place, SampledClaim, claims_of
 from dpverify.gate.files import relative
+from dpverify.gate.foreign import completed
 from dpverify.gate.positions import positions
-from dpverify.gate.target import load_input, load_module, load_target
+from dpverify.gate.target import load_input, load_module, load_object
 
 SECTION = "tool.dpverify"
 CLAIMS = f"{SECTION}.claims"
 _SETTINGS = ("modules", "pythonpath", "alpha", "budget", "seed", "claims")
-_SAMPLED = ("target", "inputs", "epsilon", "delta", "samples", "outputs", "timeout", "neighbours", "name")
+_SAMPLED = ("target", "inputs", "epsilon", "delta", "samples", "outputs", "timeout", "neighbours", "distance", "name")
 _ANALYTIC = ("mechanism", "epsilon", "delta", "sensitivity", "name")
 _EXAMPLE = f'a claim looks like this:\n  [[{CLAIMS}]]\n  target = "module:name"\n  inputs = ["0", "1"]\n  epsilon = 1'
 
@@ -157,9 +158,8 @@ class _Reader:
                 continue
             if "target" in table:
                 self._unknown(table, _SAMPLED, CLAIMS, number)
-            missing = [key for key in ("epsilon", *(["inputs"] if "target" in table else [])) if key not in table]
-            if missing:
-                self._problem(place, f"the claim says nothing of {' and '.join(missing)}; add {' and '.join(missing)} = ...")
+            if "mechanism" in table and "epsilon" not in table:
+                self._problem(place, "the claim says nothing of epsilon; add epsilon = ...")
                 continue
             claim = self._sampled(table, number) if "target" in table else self._analytic(table, number)
             if claim is not None:
@@ -169,16 +169,28 @@ class _Reader:
     def _sampled(self, table: dict[str, Any], number: int) -> Claim | None:
         words = str(table["target"])
         where = self._place(CLAIMS, number, "target")
-        mechanism = self._kept(lambda: load_target(self._located(words)), where, None)
-        inputs = self._inputs(table["inputs"], self._place(CLAIMS, number, "inputs"))
-        if mechanism is None or inputs is None:
+        found = self._kept(lambda: load_object(self._located(words)), where, None)
+        inputs = self._inputs(table.get("inputs"), self._place(CLAIMS, number, "inputs"))
+        if found is None or ("inputs" in table and inputs is None):
             return None
-        given = {key: table[key] for key in ("delta", "outputs", "neighbours") if key in table}
+        distance, delta = (float(one) if isinstance(one := table.get(key), Decimal) else one for key in ("distance", "delta"))
+        claimed = self._kept(
+            lambda: completed(
+                found,
+                inputs=inputs,
+                epsilon=table.get("epsilon"),
+                delta=table.get("delta") if "epsilon" in table else delta,
+                distance=1 if distance is None else distance,
+            ),
+            self._place(CLAIMS, number, ""),
+            None,
+        )
+        if claimed is None:
+            return None
+        given = {key: table[key] for key in ("outputs", "neighbours") if key in table}
         return SampledClaim(
             name=str(table.get("name", words)),
-            mechanism=mechanism,
-            inputs=inputs,
-            epsilon=table["epsilon"],
+            **claimed,
             samples=table.get("samples", SAMPLES),
             timeout=float(table["timeout"]) if isinstance(table.get("timeout"), Decimal) else table.get("timeout"),
             place=self._place(CLAIMS, number, ""),
@@ -187,6 +199,8 @@ class _Reader:
         )
 
     def _inputs(self, value: Any, place: Place) -> tuple[Any, Any] | None:
+        if value is None:
+            return None
         if not isinstance(value, list) or len(value) != 2:
             self._problem(
                 place, f"inputs = {shown(value)}: a list of two datasets is needed, such as [0, 1] or ['a.py:X', 'a.py:Y']."

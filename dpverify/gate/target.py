@@ -27,13 +27,19 @@ def load_target(words: str) -> Any:
 
     Raises InputError that says which part is wrong: form, file, module, name, or an error in the user's own code.
     """
-    place, name = _split(words)
-    found = _named(load_module(place, words), name, words)
+    found = load_object(words)
+    name = words.rpartition(":")[2]
     if not callable(found):
         raise InputError(
             f"{words}: {name} is {_kind(found)}, and a mechanism is a callable: f(data), f(data, rng) or f(data, rng, size)."
         )
     return found
+
+
+def load_object(words: str) -> Any:
+    """Whatever `words` (module:name or path/file.py:name) names. Raises InputError as `load_target` does."""
+    place, name = _split(words)
+    return _named(load_module(place, words), name, words)
 
 
 def load_input(words: str, *, option: str = "--inputs") -> Any:
