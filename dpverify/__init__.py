@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpverify.arithmetic.enclosure import Enclosure as Enclosure
+    from dpverify.assertions import PrivacyViolation as PrivacyViolation
+    from dpverify.assertions import assert_private as assert_private
     from dpverify.audit.api import AuditResult as AuditResult
     from dpverify.audit.api import audit as audit
     from dpverify.audit.evidence import recheck as recheck
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from dpverify.errors import PrecisionError as PrecisionError
     from dpverify.errors import UndecidedComparison as UndecidedComparison
     from dpverify.errors import UndecidedError as UndecidedError
+    from dpverify.gate.claims import claim as claim
     from dpverify.guarantees import ZCDP as ZCDP
     from dpverify.guarantees import ApproxDP as ApproxDP
     from dpverify.guarantees import ConcentratedDP as ConcentratedDP
@@ -64,6 +67,7 @@ _HOME = {
     "MissingDependency": "dpverify.errors",
     "NotCovered": "dpverify.errors",
     "PrecisionError": "dpverify.errors",
+    "PrivacyViolation": "dpverify.assertions",
     "ProbabilisticDP": "dpverify.guarantees",
     "PureDP": "dpverify.guarantees",
     "RandomDP": "dpverify.guarantees",
@@ -73,10 +77,12 @@ _HOME = {
     "Verdict": "dpverify.guarantees",
     "ZCDP": "dpverify.guarantees",
     "add_or_remove": "dpverify.audit.neighbours",
+    "assert_private": "dpverify.assertions",
     "audit": "dpverify.audit.api",
     "audit_plan": "dpverify.audit.planning",
     "bounded_difference": "dpverify.audit.neighbours",
     "check_neighbours": "dpverify.audit.neighbours",
+    "claim": "dpverify.gate.claims",
     "convert": "dpverify.notions.conversion",
     "recheck": "dpverify.audit.evidence",
     "replace_one": "dpverify.audit.neighbours",

@@ -128,7 +128,8 @@ def test_every_dependency_is_imported_and_every_import_is_a_dependency(root: Pat
             elif isinstance(node, ast.ImportFrom):
                 imported.add((node.module or "").partition(".")[0])
     imported = {package.get(name, name) for name in imported if name not in sys.stdlib_module_names and name != "dpverify"}
-    assert imported == declared
+    hosts = {"pytest"}  # loads our plugin, and is there whenever it does
+    assert imported - hosts == declared
 
 
 def test_every_dependency_says_why(root: Path) -> None:
@@ -163,7 +164,7 @@ def test_the_layers_that_are_checked_are_the_layers_that_are_drawn(root: Path, p
     contracts = {contract["type"]: contract for contract in project["tool"]["importlinter"]["contracts"]}
     layers = [re.split(r" \| ", layer) for layer in contracts["layers"]["layers"]]
     text = (root / "ARCHITECTURE.md").read_text()
-    drawn = next(line for line in text.splitlines() if line.startswith("    cli > "))
+    drawn = next(line for line in text.splitlines() if line.startswith("    cli | "))
     assert [re.split(r" \| ", layer) for layer in drawn.strip().split(" > ")] == layers[1:]
     assert layers[0] == ["__main__"]
     assert contracts["layers"]["exhaustive"] is True

@@ -26,6 +26,7 @@ VERBS = {
     "derive": ("dpverify.cli.derive", "how a mechanism's bound follows from its density, step by step"),
     "audit": ("dpverify.cli.audit", "sample a mechanism's code and try to refute its privacy claim"),
     "recheck": ("dpverify.cli.recheck", "recompute a verdict from saved evidence, without sampling"),
+    "gate": ("dpverify.cli.gate", "every claim of a project, from pyproject.toml and from decorated functions"),
     "prove": ("dpverify.cli.prove", "theorems and refutations, each with a certificate that a small kernel checks"),
 }
 

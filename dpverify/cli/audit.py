@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dpverify.audit.result import AuditResult
     from dpverify.verdict import Triangulation
 
+FORMATS = ("text", "json", "junit", "sarif", "github", "html")
 EXAMPLE = "dpverify audit examples/sound_count.py:noisy_count --epsilon 1 --inputs 10 11"
 
 
@@ -109,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _audit(options: argparse.Namespace) -> AuditResult | Triangulation:
-    from dpverify.cli.target import load_input, load_target
+    from dpverify.gate.target import load_input, load_target
 
     mechanism = load_target(options.target)
     inputs = (load_input(options.inputs[0]), load_input(options.inputs[1]))
@@ -191,16 +192,67 @@ def _plan(options: argparse.Namespace) -> int:
 
 def _hand_over(options: argparse.Namespace, found: AuditResult | Triangulation) -> int:
     from dpverify.audit.result import AuditResult
-    from dpverify.report import audit as report
     from dpverify.report.json import to_json
 
     result = found if isinstance(found, AuditResult) else found.audit
     if options.evidence is not None:
         write_file(options.evidence, to_json(result.evidence), "--evidence")
-    data: Any = report.as_data(result) if options.output_format == "json" else report.as_text(result)
-    if not isinstance(found, AuditResult):
+    data = _shown(options, result)
+    if not isinstance(found, AuditResult) and options.output_format in ("text", "json"):
         from dpverify.report import triangulation
 
         data = triangulation.beside(found, data)
     publish(options, data)
     return of_verdict(found.verdict)
+
+
+def _shown(options: argparse.Namespace, result: AuditResult) -> str | dict[str, Any]:
+    from dpverify.report import audit as report
+
+    if options.output_format in ("text", "json"):
+        return report.as_data(result) if options.output_format == "json" else report.as_text(result)
+    if options.output_format == "html":
+        return _page(options, result)
+    from dpverify.cli.outputs import foreign
+    from dpverify.report.findings import of_audit
+
+    place = options.target.rpartition(":")[0]
+    file = place if place.endswith(".py") else getattr(sys.modules.get(place), "__file__", None)
+    findings = of_audit(result, file=file)
+    return foreign(options.output_format, findings, exit_code=of_verdict(result.verdict))
+
+
+def _page(options: argparse.Namespace, result: AuditResult) -> str:
+    """The result as a page, with pictures of outputs that are drawn for them."""
+    from dpverify.gate.claims import SampledClaim, place_of
+    from dpverify.gate.diagnosis import diagnose
+    from dpverify.gate.drawing import drawn
+    from dpverify.gate.outcome import Outcome
+    from dpverify.gate.target import load_input, load_target
+    from dpverify.report.html import as_html
+
+    mechanism = load_target(options.target)
+    claim = SampledClaim(
+        name=result.evidence["mechanism"]["name"],
+        mechanism=mechanism,
+        inputs=(load_input(options.inputs[0]), load_input(options.inputs[1])),
+        epsilon=options.epsilon,
+        delta=options.delta,
+        outputs=options.outputs,
+        place=place_of(mechanism),
+        target=options.target,
+    )
+    alpha = result.evidence["alpha"]
+    with redirect_stdout(sys.stderr):
+        outcome = Outcome(
+            claim=claim,
+            verdict=result.verdict,
+            seconds=result.seconds,
+            alpha=alpha,
+            seed=options.seed,
+            result=result,
+            diagnosis=diagnose(claim, result, options.seed),
+            evidence=options.evidence,
+        )
+        pictures, _ = drawn([outcome], seed=options.seed)
+    return as_html([outcome], seed=options.seed, alpha=alpha, title=f"Audit of {claim.name}", pictures=pictures)

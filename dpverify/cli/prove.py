@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from dpverify.prove.engine import Line
 
+FORMATS = ("text", "json", "junit", "sarif", "github")
 EXAMPLE = "dpverify prove V-T3 --check-only"
 WRITER = "dpverify prove --write"
 
@@ -48,9 +49,17 @@ def run(options: argparse.Namespace) -> int:
     table = directory.parent / "reports" / "proofs.json"
     if options.write:
         _write(lines, directory, table)
-    publish(options, report.as_data(shown) if options.output_format == "json" else report.as_text(shown))
-    faults = [line for line in lines if line.fault]
-    return REFUTED if faults or _differences(lines, table) else NOTHING_REFUTED
+    own = options.output_format in ("text", "json")
+    if own:  # what could be shown is shown even where the committed table cannot be read
+        publish(options, report.as_data(shown) if options.output_format == "json" else report.as_text(shown))
+    different = _differences(lines, table)
+    code = REFUTED if different or any(line.fault for line in lines) else NOTHING_REFUTED
+    if not own:
+        from dpverify.cli.outputs import foreign
+        from dpverify.report.findings import of_proofs
+
+        publish(options, foreign(options.output_format, of_proofs(shown, different), exit_code=code))
+    return code
 
 
 def _differences(lines: list[Line], table: Path) -> list[str]:

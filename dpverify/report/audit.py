@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import decimal
 import math
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 from dpverify.guarantees import Verdict
+from dpverify.report.layout import INDENT, down, row, up
 
 if TYPE_CHECKING:
     from dpverify.audit.result import AuditResult, Witness
 
-_WIDTH = 100
-_INDENT = 12
-_DIGITS = 4
 _LONGEST_INPUT = 50
 
-_MEANING = {
+MEANING = {
     Verdict.REFUTED: "A true claim is refuted with a probability of at most {alpha:.3g}.",
     Verdict.NOT_REFUTED: "This speaks of the events that were tested. Others may exist.",
     Verdict.UNDECIDED: "The claim is neither refuted nor spoken for.",
@@ -49,18 +45,17 @@ def as_text(result: AuditResult, *, rechecked: bool = False) -> str:
     claim = f"epsilon = {result.epsilon:.6g}, delta = {result.delta:.6g}"
     mechanism = result.evidence["mechanism"]
     lines = [_headline(result.verdict, mechanism["name"], claim)]
-    confidence = f"confidence {100 * result.confidence:.6g} %"
-    lines += _row("measured", f"epsilon is at least {_down(result.epsilon_lower)} ({confidence})")
+    lines += row("measured", measured(result))
     if result.witness is not None:
-        lines += _witness(result.witness, mechanism["inputs"])
+        lines += witness_rows(result.witness, mechanism["inputs"])
     if result.verdict is not Verdict.REFUTED:
-        lines += _row("power", _power(result.detectable_epsilon))
-    lines += _row("samples", f"{result.samples:,} outputs a side, of at most {result.evidence['samples']:,}")
+        lines += row("power", power(result.detectable_epsilon))
+    lines += row("samples", f"{result.samples:,} outputs a side, of at most {result.evidence['samples']:,}")
     for note in result.notes:
-        lines += _row("note", note)
-    lines += _row("meaning", _MEANING[result.verdict].format(alpha=1 - result.confidence))
+        lines += row("note", note)
+    lines += row("meaning", MEANING[result.verdict].format(alpha=result.evidence["alpha"]))
     if rechecked:
-        lines += _row("source", "recomputed from saved counts, which are not signed; nothing was sampled")
+        lines += row("source", "recomputed from saved counts, which are not signed; nothing was sampled")
     return "\n".join(lines) + "\n"
 
 
@@ -73,40 +68,31 @@ def _headline(verdict: Verdict, name: str, claim: str) -> str:
     return f"{verdict.value}: {sentence}"
 
 
-def _witness(witness: Witness, inputs: list[str]) -> list[str]:
+def witness_rows(witness: Witness, inputs: list[str]) -> list[str]:
+    """The event, and how often it occurred on either input."""
     likelier, other = witness.likelier, 1 - witness.likelier
     shown = inputs if max(map(len, inputs)) <= _LONGEST_INPUT else ["inputs[0]", "inputs[1]"]
     rows = [
         (f"on {shown[likelier]}", f"{witness.hits:,}", f"of {witness.draws:,} outputs"),
         (f"on {shown[other]}", f"{witness.other_hits:,}", f"of {witness.other_draws:,} outputs"),
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(2)]
-    lines = _row("witness", witness.description)
-    lines += [f"{'':{_INDENT}}  {place:{widths[0]}}  {hits:>{widths[1]}} {draws}" for place, hits, draws in rows]
+    widths = [max(len(cells[column]) for cells in rows) for column in range(2)]
+    lines = row("witness", witness.description)
+    lines += [f"{'':{INDENT}}  {place:{widths[0]}}  {hits:>{widths[1]}} {draws}" for place, hits, draws in rows]
     if witness.remark:
-        lines += _row("remark", witness.remark)
+        lines += row("remark", witness.remark)
     return lines
 
 
-def _power(detectable: float) -> str:
+def measured(result: AuditResult) -> str:
+    """The bound on epsilon, and how sure it is."""
+    alpha = result.evidence["alpha"]
+    sure = f"confidence {100 * result.confidence:.6g} %" if alpha >= 1e-6 else f"level {alpha:.3g}"
+    return f"epsilon is at least {down(result.epsilon_lower)} ({sure})"
+
+
+def power(detectable: float) -> str:
+    """What the audit would have found."""
     if math.isinf(detectable):
         return "none: no event could be tested"
-    return f"an epsilon of {_up(detectable)} in a tested event would have been refuted with probability 0.9"
-
-
-def _row(label: str, content: str) -> list[str]:
-    wrapped = textwrap.wrap(content, _WIDTH - _INDENT, break_long_words=False, break_on_hyphens=False)
-    return [f"  {label if place == 0 else '':{_INDENT - 2}}{line}" for place, line in enumerate(wrapped)]
-
-
-def _down(value: float) -> str:
-    return _rounded(value, decimal.ROUND_FLOOR)
-
-
-def _up(value: float) -> str:
-    return _rounded(value, decimal.ROUND_CEILING)
-
-
-def _rounded(value: float, direction: str) -> str:
-    shortened = decimal.Context(prec=_DIGITS, rounding=direction).create_decimal(value)
-    return f"{shortened:g}" if shortened else "0"
+    return f"an epsilon of {up(detectable)} in a tested event would have been refuted with probability 0.9"

@@ -37,7 +37,7 @@ def refuted() -> AuditResult:
         seconds=0.5,
         verdict_on_reals=Verdict.REFUTED,
         notes=(),
-        evidence={"mechanism": {"name": "noisy_count", "inputs": ["10", "11"]}, "samples": 10**6},
+        evidence={"mechanism": {"name": "noisy_count", "inputs": ["10", "11"]}, "samples": 10**6, "alpha": 1e-3},
     )
 
 

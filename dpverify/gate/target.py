@@ -27,8 +27,8 @@ def load_target(words: str) -> Any:
 
     Raises InputError that says which part is wrong: form, file, module, name, or an error in the user's own code.
     """
-    place, name = _split(words)
-    found = _named(_module(place, words), name, words)
+    found = load_object(words)
+    name = words.rpartition(":")[2]
     if not callable(found):
         raise InputError(
             f"{words}: {name} is {_kind(found)}, and a mechanism is a callable: f(data), f(data, rng) or f(data, rng, size)."
@@ -36,18 +36,24 @@ def load_target(words: str) -> Any:
     return found
 
 
-def load_input(words: str) -> Any:
+def load_object(words: str) -> Any:
+    """Whatever `words` (module:name or path/file.py:name) names. Raises InputError as `load_target` does."""
+    place, name = _split(words)
+    return _named(load_module(place, words), name, words)
+
+
+def load_input(words: str, *, option: str = "--inputs") -> Any:
     """One input of a mechanism: a Python literal, or path/file.py:NAME. Raises InputError when it is neither."""
     place, colon, name = words.strip().rpartition(":")
     if colon and place.endswith(".py") and _is_dotted(name):
-        return _named(_module(place, words), name, words)
+        return _named(load_module(place, words), name, words)
     try:
         return ast.literal_eval(words.strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else str(error) or type(error).__name__
         reason = reason.split(" on line")[0].split(": <ast")[0]  # without positions and object addresses
         raise InputError(
-            f"--inputs {shown(words.strip(), str)}: this is no Python literal ({reason}). Write a number, a list such as "
+            f"{option} {shown(words.strip(), str)}: this is no Python literal ({reason}). Write a number, a list such as "
             """"[1, 2]", text in two pairs of quotes such as "'yes'", or path/to/file.py:NAME."""
         ) from None
 
@@ -65,7 +71,8 @@ def _is_dotted(name: str) -> bool:
     return all(part.isidentifier() for part in name.split("."))
 
 
-def _module(place: str, words: str) -> ModuleType:
+def load_module(place: str, words: str) -> ModuleType:
+    """The module that `place` (a dotted name, or a file that ends in .py) names. Raises InputError that begins with `words`."""
     if place.endswith(".py"):
         return _module_from_file(Path(place), words)
     if "/" in place or not _is_dotted(place):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dpverify.cli.target import load_input, load_target
 from dpverify.errors import InputError
+from dpverify.gate.target import load_input, load_target
 
 if TYPE_CHECKING:
     from pathlib import Path
