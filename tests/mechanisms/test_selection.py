@@ -164,8 +164,8 @@ def test_two_candidates_attain_the_profile(family: Any, shape: Any) -> None:
     for epsilon in ("0.1", "0.5", "0.7"):
         stated = mechanism.delta(epsilon)
         best = 0.0
-        for step in range(-250, 251):
-            gap = Fraction(step, 25)
+        for step in range(-125, 126):
+            gap = Fraction(2 * step, 25)
             with working_precision(64):
                 pair = mechanism.between([0, -gap], [1, -gap - 1])
                 eps = fmpq(*map(int, Fraction(epsilon).as_integer_ratio()))
