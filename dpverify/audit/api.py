@@ -15,13 +15,14 @@ from dpverify.arithmetic.exact import Number, float_above
 from dpverify.audit.blocks import FIRST_CALLS
 from dpverify.audit.callables import form_of, name_of
 from dpverify.audit.crew import Alone, Crew, Job
+from dpverify.audit.curve import curve_of
 from dpverify.audit.engine import Engine
 from dpverify.audit.events import Event
 from dpverify.audit.evidence import evidence_of
 from dpverify.audit.neighbours import Neighbourhood, Pairs, check_neighbours
 from dpverify.audit.pairs import SEARCH_SHARE, Scorer, choose
 from dpverify.audit.progress import reporter
-from dpverify.audit.records import Claim, findings
+from dpverify.audit.records import Claim, design_for, findings
 from dpverify.audit.request import (
     FEWEST_SAMPLES,
     MOST_SAMPLES,
@@ -39,6 +40,7 @@ from dpverify.audit.sampling import Sampler
 from dpverify.audit.strategies import PairStrategy
 from dpverify.audit.unchanged import digest_of_input
 from dpverify.errors import InputError, MechanismError, shown
+from dpverify.guarantees import Guarantee
 
 __all__ = ["AuditResult", "Witness", "audit"]
 
@@ -47,8 +49,9 @@ def audit(
     mechanism: Callable[..., Any],
     *,
     inputs: tuple[Any, Any] | Pairs | PairStrategy,
-    epsilon: Number,
+    epsilon: Number | None = None,
     delta: Number = 0,
+    claim: Guarantee | Sequence[tuple[Number, Number]] | None = None,
     samples: int = 10**6,
     alpha: Number = 1e-3,
     seed: int = 0,
@@ -65,13 +68,16 @@ def audit(
     """Try to refute the claim that a mechanism is (epsilon, delta)-differentially private, by sampling it on two inputs.
 
     The claim is P(S) <= e^epsilon Q(S) + delta for every set S of outputs, P and Q the laws of the outputs on the two
-    inputs, in either order. Events S are sought on exploration outputs and tested on fresh ones with exact binomial bounds.
+    inputs, in either order; of a curve, for each of its points. Events S are sought on exploration outputs and tested on
+    fresh ones with exact binomial bounds.
 
     mechanism  f(data, rng, size) with `size` independent outputs along the first axis, or f(data, rng) or f(data) with one;
                the form is read off the parameter names. rng is a numpy Generator
     inputs     two neighbouring datasets, whatever `mechanism` takes as data; or several pairs (`audit.neighbours`) or a
                strategy for them (`audit.strategies`), of which the worst is chosen on outputs that are not counted
     epsilon    the claim, in nats, >= 0; delta in [0, 1). A float is exactly that double, text is an exact decimal or fraction
+    claim      instead of epsilon and delta: PureDP, ApproxDP, GaussianDP, ZCDP, RenyiDP, or a profile, a list of
+               (epsilon, delta) that all hold. Each event is tested at the point where its test is strongest
     samples    outputs a side, at most, search included (2 x samples in all); at least 100
     alpha      probability of refuting a claim that is true, in (0, 1)
     seed       >= 0; the same seed gives the same evidence, provided that all noise comes from rng or the global generators
@@ -97,6 +103,7 @@ def audit(
             inputs,
             epsilon=epsilon,
             delta=delta,
+            claim=claim,
             samples=samples,
             alpha=alpha,
             seed=seed,
@@ -113,13 +120,12 @@ def audit(
     pair = checked_pair(inputs)
     if relation is not None:
         check_neighbours(*pair, relation)
-    exact = {"epsilon": checked_epsilon(epsilon), "delta": checked_delta(delta)}
     level = checked_alpha(alpha)
     samples = checked_whole(samples, "samples", least=FEWEST_SAMPLES, most=MOST_SAMPLES)
     seed = checked_whole(seed, "seed", least=0, most=None)
     if outputs not in ("bits", "reals"):
         raise InputError(f"outputs = {shown(outputs)}: write 'bits' (floats as they are) or 'reals' (floats rounded first).")
-    claim = Claim(epsilon=float_above(exact["epsilon"]), delta=float_above(exact["delta"]))
+    tested, claimed = _claim(epsilon, delta, claim, samples)
     first = max(1, min(FIRST_CALLS, samples // 200))
     job = Job(mechanism=mechanism, form=form, inputs=pair, seed=seed, timeout=checked_timeout(timeout), first=first)
     many = None if workers is None else checked_whole(workers, "workers", least=0, most=MOST_WORKERS)
@@ -131,8 +137,7 @@ def audit(
     report, finish = reporter(progress)
     request = {
         "dpverify": __version__,
-        "epsilon": str(exact["epsilon"]),
-        "delta": str(exact["delta"]),
+        "claim": claimed,
         "alpha": level,
         "samples": samples,
         "seed": seed,
@@ -146,7 +151,7 @@ def audit(
         sampler = Sampler(crew, budget=samples, seed=seed, first=first, progress=report)
         engine = Engine(
             sampler,
-            claim,
+            tested,
             alpha=level,
             bits=outputs == "bits",
             can_separate=form.seeded or form.batched,
@@ -156,13 +161,13 @@ def audit(
 
         def result(interrupted: str | None = None) -> AuditResult:
             undecided = interrupted or engine.undecided
-            found = findings(claim, engine.records, undecided)
+            found = findings(tested, engine.records, undecided)
             causes = [] if found.witness is None else [engine.cause(found.witness)]
             notes = tuple(dict.fromkeys([*engine.notes, *causes, *([undecided] if undecided else [])]))
             drawn = (sampler.drawn[0], sampler.drawn[1])
             evidence = evidence_of(
-                claim=claim,
-                claimed={name: str(value) for name, value in exact.items()},
+                claim=tested,
+                claimed=claimed,
                 alpha=level,
                 samples=samples,
                 seed=seed,
@@ -180,8 +185,8 @@ def audit(
             )
             return AuditResult(
                 verdict=found.verdict,
-                epsilon=claim.epsilon,
-                delta=claim.delta,
+                epsilon=found.epsilon,
+                delta=found.delta,
                 epsilon_lower=found.epsilon_lower,
                 confidence=1 - level,
                 witness=found.witness,
@@ -191,6 +196,7 @@ def audit(
                 verdict_on_reals=found.verdict_on_reals,
                 notes=notes,
                 evidence=evidence,
+                bounds=found.bounds,
             )
 
         try:
@@ -208,20 +214,36 @@ def audit(
         return result()
 
 
+def _claim(epsilon: Number | None, delta: Number, claim: Any, samples: int) -> tuple[Claim, dict[str, Any]]:
+    """The claim as it is tested, and as evidence quotes it."""
+    if (epsilon is None) == (claim is None):
+        raise InputError("epsilon, claim: one of the two is needed, and not both.")
+    if epsilon is None:
+        if delta != 0:
+            raise InputError(f"delta = {shown(delta, str)}: it goes with epsilon; a claim states its own delta.")
+        curve = curve_of(claim)
+        point = curve.points[len(curve.points) // 2]
+        return Claim(epsilon=point[0], delta=point[1], curve=curve), curve.to_json()
+    exact = {"epsilon": checked_epsilon(epsilon), "delta": checked_delta(delta)}
+    above = {name: float_above(value) for name, value in exact.items()}
+    design = design_for(above["delta"], samples)
+    return Claim(epsilon=above["epsilon"], delta=above["delta"], design=design), {name: str(exact[name]) for name in exact}
+
+
 def _of_the_worst(
     mechanism: Callable[..., Any], inputs: Pairs | PairStrategy, *, samples: int, seed: int, **options: Any
 ) -> AuditResult:
     """Choose the worst pair on a part of the budget, audit it on the rest."""
     form = form_of(mechanism)
-    delta, level = checked_delta(options["delta"]), checked_alpha(options["alpha"])
-    checked_epsilon(options["epsilon"])
+    level = checked_alpha(options["alpha"])
+    tested, _ = _claim(options["epsilon"], options["delta"], options["claim"], FEWEST_SAMPLES)
     number = checked_whole(samples, "samples", least=2 * FEWEST_SAMPLES, most=MOST_SAMPLES)
     root = checked_whole(seed, "seed", least=0, most=None)
     scorer = Scorer(
         mechanism,
         form,
         seed=root,
-        delta=float_above(delta),
+        delta=tested.delta,
         alpha=level,
         planned=number,
         bits=options["outputs"] == "bits",

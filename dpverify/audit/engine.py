@@ -36,7 +36,7 @@ MOST_MARKS = 1_000_000
 MOST_COMPARED = 4
 """Coordinates on which the two sides are compared in order, at most."""
 
-ROOM = 20_000_000
+ROOM = 8_000_000
 """Cells of the exploration outputs that are kept, at most, on either side; confirmation keeps counts alone."""
 
 
@@ -114,7 +114,8 @@ class Engine:
         """Spend the budget, or as much of it as a verdict needs."""
         budget = self.sampler.left
         self._spot_size = min(plan.SPOT_CHECK, budget // 20) if self.can_separate else 0
-        if self._spend(plan.stages_for(budget - self._spot_size, share=1 - plan.APART_SHARE)) is _After.DOUBT:
+        stages = plan.stages_for(budget - self._spot_size, share=1 - plan.APART_SHARE, stop_early=self.stop_early)
+        if self._spend(stages) is _After.DOUBT:
             self._doubt()
 
     def _spend(self, stages: Sequence[Stage]) -> _After:
@@ -224,8 +225,16 @@ class Engine:
         pooled = joined(self._explored[0]), joined(self._explored[1])
         self._explored = [pooled[0]], [pooled[1]]
         self.grid = grid_of(pooled, self.grid)
-        forecast = Forecast(delta=self.claim.delta, alpha=self.alpha * stage.looks[-1].share / 2, planned=stage.confirm)
-        found = pick(pooled, grid=self.grid, bits=self.bits and not self._refuted_by_bits, forecast=forecast)
+        curve = self.claim.curve
+        forecast = Forecast(
+            delta=self.claim.delta,
+            alpha=self.alpha * stage.looks[-1].share / 2,
+            planned=stage.confirm,
+            points=() if curve is None else curve.points,
+        )
+        enough = (self.claim.epsilon if curve is None else 1.0) if self.stop_early else math.inf
+        bits = self.bits and not self._refuted_by_bits
+        found = pick(pooled, grid=self.grid, bits=bits, forecast=forecast, enough=enough if stage.learns else -math.inf)
         return self._with_hints(found)
 
     def _with_hints(self, found: list[Picked]) -> list[Picked]:
@@ -316,7 +325,7 @@ class Engine:
     def _tested(self, place: int, share: float, tallies: list[_Tally], sizes: tuple[list[int], list[int]]) -> list[Record]:
         return [
             tested(
-                self.claim,
+                self.claim.at(tally.picked.point),
                 stage=self._number,
                 look=place,
                 event=tally.picked.event,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.arithmetic.exact import float_above, to_exact
+from dpverify.audit.curve import curve_from_json
 from dpverify.audit.events import event_from_json
 from dpverify.audit.records import Claim, Findings, Record, findings, judged, record_to_json
 from dpverify.audit.result import AuditResult
@@ -30,7 +31,7 @@ CLOSE = 1e-9
 def evidence_of(
     *,
     claim: Claim,
-    claimed: dict[str, str],
+    claimed: dict[str, Any],
     alpha: float,
     samples: int,
     seed: int,
@@ -53,7 +54,7 @@ def evidence_of(
         "schema": SCHEMA,
         "versions": {"dpverify": __version__, "numpy": np.__version__, "python": platform.python_version()},
         "claim": claimed,
-        "tested": {"epsilon": claim.epsilon, "delta": claim.delta},
+        "tested": {"epsilon": found.epsilon, "delta": found.delta},
         "alpha": alpha,
         "samples": samples,
         "seed": seed,
@@ -73,6 +74,7 @@ def evidence_of(
         "verdict_on_reals": str(found.verdict_on_reals),
         "epsilon_lower": found.epsilon_lower,
         "detectable_epsilon": found.detectable_epsilon if math.isfinite(found.detectable_epsilon) else None,
+        "bounds": found.bounds,
     }
 
 
@@ -90,9 +92,9 @@ def recheck(evidence: dict[str, Any]) -> AuditResult:
         raise InputError(
             f"evidence: schema = {shown(schema)}: this version reads schema {SCHEMA}; use the version that wrote it."
         )
+    samples = _count(evidence, "samples", "samples")
     claim = _claim(evidence)
     alpha = _probability(evidence, "alpha")
-    samples = _count(evidence, "samples", "samples")
     drawn = _drawn(evidence, samples)
     _mechanism(evidence)
     undecided = _optional_text(evidence, "undecided")
@@ -113,11 +115,14 @@ def recheck(evidence: dict[str, Any]) -> AuditResult:
     _same(evidence, "epsilon_lower", found.epsilon_lower, "epsilon_lower")
     detectable = found.detectable_epsilon
     _same(evidence, "detectable_epsilon", detectable if math.isfinite(detectable) else None, "detectable_epsilon")
+    if "bounds" in evidence:  # evidence of earlier versions has none
+        for name, bound in found.bounds.items():
+            _same(evidence["bounds"], name, bound, f"bounds.{name}")
     notes = _field(evidence, "notes", "notes")
     return AuditResult(
         verdict=found.verdict,
-        epsilon=claim.epsilon,
-        delta=claim.delta,
+        epsilon=found.epsilon,
+        delta=found.delta,
         epsilon_lower=found.epsilon_lower,
         confidence=1 - alpha,
         witness=found.witness,
@@ -127,12 +132,15 @@ def recheck(evidence: dict[str, Any]) -> AuditResult:
         verdict_on_reals=found.verdict_on_reals,
         notes=tuple(map(str, notes)) if isinstance(notes, list) else (),
         evidence=evidence,
+        bounds=found.bounds,
     )
 
 
 def _claim(evidence: dict[str, Any]) -> Claim:
     """The claim as tested, which has to be at least what was claimed."""
     claimed, tested = _field(evidence, "claim", "claim"), _field(evidence, "tested", "tested")
+    if isinstance(claimed, dict) and "notion" in claimed:
+        return _curve_claim(evidence, claimed, tested)
     values = {}
     for key in ("epsilon", "delta"):
         exact = to_exact(_field(claimed, key, f"claim.{key}"), f"evidence: claim.{key}")
@@ -144,13 +152,24 @@ def _claim(evidence: dict[str, Any]) -> Claim:
         values[key] = value
     if values["epsilon"] < 0 or not 0 <= values["delta"] < 1:
         raise InputError(f"evidence: claim = {shown(claimed)}: epsilon >= 0 and 0 <= delta < 1 are needed.")
-    claim = Claim(epsilon=values["epsilon"], delta=values["delta"])
     design = _field(evidence, "design", "design")
-    if design != claim.design:
+    if design != "fixed" and not (design == "random-side" and values["delta"] == 0):
         raise InputError(
-            f"evidence: design = {shown(design)}, and a claim with delta = {claim.delta:g} is tested as {claim.design!r}."
+            f"evidence: design = {shown(design)}: it is 'fixed', or 'random-side' where delta = 0; "
+            f"delta = {values['delta']:g} here."
         )
-    return claim
+    return Claim(epsilon=values["epsilon"], delta=values["delta"], design=design)
+
+
+def _curve_claim(evidence: dict[str, Any], claimed: dict[str, Any], tested: Any) -> Claim:
+    """A claim that is a curve; `tested` is the point of the best test."""
+    curve = curve_from_json(claimed)
+    epsilon, delta = (_number(_field(tested, key, f"tested.{key}"), f"tested.{key}") for key in ("epsilon", "delta"))
+    if not curve.allows(epsilon, delta):
+        raise InputError(f"evidence: tested = {shown(tested)} is no point that the claim implies.")
+    if (design := _field(evidence, "design", "design")) != "fixed":
+        raise InputError(f"evidence: design = {shown(design)}: a curve is tested with 'fixed' numbers of draws.")
+    return Claim(epsilon=epsilon, delta=delta, curve=curve)
 
 
 def _mechanism(evidence: dict[str, Any]) -> None:
@@ -179,6 +198,11 @@ def _record(test: Any, place: str, claim: Claim, drawn: tuple[int, int]) -> Reco
                 f"evidence: {place}.{draws} = {shown(numbers[draws])}, and only {drawn[side]} outputs were drawn on that side."
             )
     alpha = _probability(test, "alpha", f"{place}.alpha")
+    if claim.curve is not None:
+        point = tuple(_number(_field(test, key, f"{place}.{key}"), f"{place}.{key}") for key in ("epsilon", "delta"))
+        if not claim.curve.allows(point[0], point[1]):
+            raise InputError(f"evidence: {place} tests {point}, which is no point that the claim implies.")
+        claim = claim.at((point[0], point[1]))
     precise = _field(test, "precise", f"{place}.precise")
     if not isinstance(precise, bool):
         raise InputError(f"evidence: {place}.precise = {shown(precise)}: it is true or false.")
@@ -200,6 +224,7 @@ def _record(test: Any, place: str, claim: Claim, drawn: tuple[int, int]) -> Reco
         alpha=alpha,
         rejects=rejects,
         epsilon_lower=float(test["epsilon_lower"]),
+        claim=claim,
         set_aside=_optional_text(test, "set_aside", f"{place}.set_aside"),
     )
 

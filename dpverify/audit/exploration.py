@@ -23,6 +23,17 @@ Pair: TypeAlias = "tuple[Table, Table]"
 """Outputs of the first input and of the second."""
 
 
+CAUTION = 2.0
+"""Deviations by which counts are moved against an event: of a thousand that were tried, the luckiest looks three better."""
+
+LITTLE_CAUTION = 1.6
+"""The same where outputs are single numbers: neighbouring thresholds share their luck."""
+
+
+LEAST_EPSILON = 1e-3
+"""Points of a curve below it are compared as if they lay here: any part of nothing is infinite."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lead:
     """Why an event is worth a look: the side on which it should be likelier (`forward`: the first), the bound that is forecast,
@@ -45,27 +56,56 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """The lower bound on epsilon that an event may be expected to show on `planned` outputs a side, at level alpha."""
+    """The lower bound on epsilon that an event may be expected to show on `planned` outputs a side, at level alpha.
+
+    With the `points` of a curve: the largest part of the claimed epsilon of any point that it may be expected to show.
+    """
 
     delta: float
     alpha: float
     planned: int
+    points: tuple[tuple[float, float], ...] = ()
+    caution: float = CAUTION
 
     def __call__(self, hits: NDArray[Any], draws: int, other_hits: NDArray[Any], other_draws: int) -> Floats:
-        """Counts are moved one standard deviation against the event first: a count of 3 may well have been 1."""
+        """Counts are moved `caution` standard deviations against the event first: a count of 3 may well have been 1."""
         hits, other_hits = np.asarray(hits, dtype=np.float64), np.asarray(other_hits, dtype=np.float64)
-        low = np.maximum(hits - np.sqrt(hits * (1 - hits / draws)), 0.0)
-        high = other_hits + np.sqrt((other_hits + 1) * np.maximum(1 - other_hits / other_draws, 0.0))
+        low = np.maximum(hits - self.caution * np.sqrt(hits * (1 - hits / draws)), 0.0)
+        high = other_hits + self.caution * np.sqrt((other_hits + 1) * np.maximum(1 - other_hits / other_draws, 0.0))
+        rates = low / draws, np.minimum(high / other_draws, 1.0)
+        if not self.points:
+            return self._bound(*rates, self.delta)
+        parts: Floats = np.max([self._part(*rates, point) for point in self.points], axis=0)
+        return parts
+
+    def point_for(self, hits: int, draws: int, other_hits: int, other_draws: int) -> tuple[float, float] | None:
+        """The point of the curve at which an event with these counts should be tested; None where the claim is one point."""
+        if not self.points:
+            return None
+        rates = np.array([hits / draws]), np.array([other_hits / other_draws])
+        return max(self.points, key=lambda point: float(self._part(*rates, point)[0]))
+
+    def _part(self, rate: Floats, other_rate: Floats, point: tuple[float, float]) -> Floats:
+        return self._bound(rate, other_rate, point[1]) / max(point[0], LEAST_EPSILON)
+
+    def _bound(self, rate: Floats, other_rate: Floats, delta: float) -> Floats:
         planned = self.planned
         bound: Floats = approximate_epsilon_lower(
-            hits=low * (planned / draws),
+            hits=rate * planned,
             draws=planned,
-            other_hits=np.minimum(high / other_draws, 1.0) * planned,
+            other_hits=other_rate * planned,
             other_draws=planned,
-            delta=self.delta,
+            delta=delta,
             alpha=self.alpha,
+            design="fixed",
         )
         return bound
+
+
+def by_cautious_ratio(more: NDArray[Any], less: NDArray[Any]) -> NDArray[np.intp]:
+    """The order of cells by likelihood ratio, largest first; a cell seen 2 times against 0 says less than 900 against 300."""
+    cautious = (more - np.sqrt(more)) / (less + np.sqrt(less + 1.0))
+    return np.lexsort((-more, -cautious))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,16 +1,20 @@
-"""Scalars read off an output: a coordinate, a sum or difference of two, or an aggregate of all. Events are cut from these.
+"""Scalars read off an output: a coordinate, a sum or difference of two, an aggregate of all. Events are cut from these.
 
-A scalar is a frozen description with a `values` method. NaN means that an output does not have it.
+A scalar is a frozen description with a `values` method. NaN means that an output does not have it. What it says of an
+output never depends on the other outputs of the batch. Scores, which are learned, are scalars too; they live in `scores`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dpverify.audit.table import Floats, Path, Table, name, path_from_json
+from dpverify.audit.table import Codes, Floats, Path, Table, name, path_from_json
+
+if TYPE_CHECKING:
+    from dpverify.audit.scores import Score
 from dpverify.errors import InputError, shown
 
 
@@ -50,52 +54,148 @@ class Combination:
 
 
 _AGGREGATES = {
-    "sum": "sum of all numbers",
-    "largest": "largest number",
-    "smallest": "smallest number",
-    "nonzero": "count of non-zero numbers",
+    "sum": "sum of all numbers in output",
+    "largest": "largest number in output",
+    "smallest": "smallest number in output",
+    "nonzero": "count of non-zero numbers in output",
+    "numbers": "count of numbers in output",
+    "largest step": "largest step from one number of the output to the next",
+    "smallest step": "smallest step from one number of the output to the next",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """One number out of all numbers of an output: their sum, the largest, the smallest, how many are not zero."""
+    """One number out of all numbers of an output: their sum, the largest, the smallest, how many are not zero, how
+    many there are, the largest or the smallest step from one to the next (the first step starts at 0)."""
 
     which: str
 
     def values(self, table: Table) -> Floats:
-        matrix = table.matrix()
-        empty = np.isnan(matrix).all(axis=1)
         with np.errstate(invalid="ignore", over="ignore"):
-            if self.which == "sum":
+            matrix = _steps(table) if self.which.endswith("step") else table.matrix()
+            empty = np.isnan(matrix).all(axis=1)
+            if self.which == "numbers":
+                empty = np.zeros(table.size, dtype=np.bool_)
+                found = (~np.isnan(matrix)).sum(axis=1).astype(np.float64)
+            elif self.which == "sum":
                 found = np.nansum(matrix, axis=1)
             elif self.which == "nonzero":
                 found = ((matrix != 0) & ~np.isnan(matrix)).sum(axis=1).astype(np.float64)
-            elif self.which == "largest":
+            elif self.which.startswith("largest"):
                 found = np.where(np.isnan(matrix), -np.inf, matrix).max(axis=1)
             else:
                 found = np.where(np.isnan(matrix), np.inf, matrix).min(axis=1)
         return np.where(empty, np.nan, found)
 
     def describe(self) -> str:
-        return f"{_AGGREGATES[self.which]} in output"
+        return _AGGREGATES[self.which]
 
     def to_json(self) -> dict[str, Any]:
         return {"scalar": "aggregate", "which": self.which}
 
 
-Scalar: TypeAlias = "Coordinate | Combination | Aggregate"
+@dataclass(frozen=True, slots=True)
+class CountAbove:
+    """How many numbers of an output, or how many `steps` from one to the next, exceed a cut."""
+
+    cut: float
+    steps: bool = False
+
+    def values(self, table: Table) -> Floats:
+        matrix = _steps(table) if self.steps else table.matrix()
+        found = (matrix > self.cut).sum(axis=1).astype(np.float64)
+        return np.where(np.isnan(matrix).all(axis=1), np.nan, found)
+
+    def describe(self) -> str:
+        return f"count of {'steps between numbers' if self.steps else 'numbers'} above {self.cut!r} in output"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"scalar": "count above", "cut": self.cut, "steps": self.steps}
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceOfLargest:
+    """Which of some coordinates has the largest number (`largest` False: the smallest): its place in the list, from 0."""
+
+    paths: tuple[Path, ...]
+    largest: bool = True
+
+    def values(self, table: Table) -> Floats:
+        matrix = np.stack([table.column(path).values for path in self.paths], axis=1)
+        empty = np.isnan(matrix).all(axis=1)
+        found = np.where(np.isnan(matrix), -np.inf, matrix if self.largest else -matrix).argmax(axis=1)
+        return np.where(empty, np.nan, found.astype(np.float64))
+
+    def describe(self) -> str:
+        which = "largest" if self.largest else "smallest"
+        return f"place of the {which} among {name(self.paths[0])}, ..., {name(self.paths[-1])}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"scalar": "place", "paths": [list(path) for path in self.paths], "largest": self.largest}
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceOfCode:
+    """Which of a list of values a coordinate has: its place in the list, from 0; no number where it has none of them."""
+
+    path: Path
+    codes: tuple[int, ...]
+
+    def values(self, table: Table) -> Floats:
+        wanted = np.array(self.codes, dtype=np.uint64)
+        codes: Codes = table.column(self.path).codes
+        place = np.minimum(np.searchsorted(wanted, codes), len(wanted) - 1)
+        return np.where(wanted[place] == codes, place.astype(np.float64), np.nan)
+
+    def describe(self) -> str:
+        return f"place of {name(self.path)} among {len(self.codes)} values"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"scalar": "code", "path": list(self.path), "codes": [f"{code:016x}" for code in self.codes]}
+
+
+Scalar: TypeAlias = "Coordinate | Combination | Aggregate | CountAbove | PlaceOfLargest | PlaceOfCode | Score"
+
+
+def _steps(table: Table) -> Floats:
+    """The differences between each number of an output and the one before, the first one as it is; NaN where there is none."""
+    paths = sorted(table.coordinates, key=lambda path: [(isinstance(step, str), step) for step in path])
+    if not paths:
+        return np.full((table.size, 1), np.nan)
+    matrix = np.stack([table.columns[path].values for path in paths], axis=1)
+    missing = np.isnan(matrix)
+    if not missing.any():
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.diff(matrix, axis=1, prepend=0.0)
+    places = np.where(missing, 0, np.arange(1, len(paths) + 1))
+    before = np.concatenate([np.zeros((table.size, 1), dtype=np.int64), np.maximum.accumulate(places, axis=1)[:, :-1]], axis=1)
+    padded = np.concatenate([np.zeros((table.size, 1)), matrix], axis=1)
+    with np.errstate(invalid="ignore", over="ignore"):
+        found: Floats = matrix - np.take_along_axis(padded, before, axis=1)
+    return found
 
 
 def scalar_from_json(data: dict[str, Any]) -> Scalar:
     """The scalar that `to_json` described. Raises InputError where it describes none."""
+    from dpverify.audit.scores import Score
+
     try:
-        if data["scalar"] == "coordinate":
+        kind = data["scalar"]
+        if kind == "coordinate":
             return Coordinate(path_from_json(data["path"]))
-        if data["scalar"] == "combination":
+        if kind == "combination":
             return Combination(path_from_json(data["first"]), path_from_json(data["second"]), int(data["sign"]))
-        if data["scalar"] == "aggregate" and data["which"] in _AGGREGATES:
+        if kind == "aggregate" and data["which"] in _AGGREGATES:
             return Aggregate(data["which"])
+        if kind == "count above":
+            return CountAbove(float(data["cut"]), bool(data["steps"]))
+        if kind == "place" and data["paths"]:
+            return PlaceOfLargest(tuple(map(path_from_json, data["paths"])), bool(data["largest"]))
+        if kind == "code" and data["codes"]:
+            return PlaceOfCode(path_from_json(data["path"]), tuple(int(code, 16) for code in data["codes"]))
+        if kind == "score":
+            return Score.from_json(data)
     except (KeyError, TypeError, ValueError):
         pass
     raise InputError(f"evidence: {shown(data)} describes no scalar; it was not written by dpverify, or was edited.")

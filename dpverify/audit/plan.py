@@ -44,9 +44,24 @@ class Stage:
     reused: bool = False
     quick: bool = False
 
+    @property
+    def learns(self) -> bool:
+        """Whether trees are grown where cheaper events do not settle it: not in a stage that others follow at once."""
+        return not (self.quick and self.reused)
 
-def stages_for(samples: int, *, share: float) -> list[Stage]:
-    """The stages of `samples` outputs a side; the shares of their looks add up to `share`."""
+
+MOST_EXPLORED = 1_500_000
+"""Outputs a side that a single stage explores, at most."""
+
+
+def stages_for(samples: int, *, share: float, stop_early: bool = True) -> list[Stage]:
+    """The stages of `samples` outputs a side; the shares of their looks add up to `share`.
+
+    An audit that will not stop early has one stage and one look: its bound is the better for it.
+    """
+    if not stop_early and samples >= STAGED:
+        explore = min(samples // 8, MOST_EXPLORED)
+        return [Stage(explore=explore, confirm=samples - explore, looks=(Look(part=1.0, share=share),))]
     if samples < STAGED:
         explore = max(samples // 4, 10)
         looks = (Look(part=0.25, share=0.1 * share), Look(part=1.0, share=0.9 * share))

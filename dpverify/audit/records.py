@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
+from dpverify.audit.curve import Curve
 from dpverify.audit.events import Event
 from dpverify.audit.result import Witness
 from dpverify.audit.statistics import events as statistics
@@ -20,16 +21,27 @@ from dpverify.guarantees import Verdict
 class Claim:
     """The claim as it is tested: doubles that are no smaller than what was claimed, and the design of the draws.
 
-    Where delta = 0 a coin decides the side of each trial, which makes an exact test with one binomial; else the numbers
-    of draws are fixed and equal.
+    Where the claim is a `curve`, epsilon and delta are one of its points, and each test has a point of its own.
     """
 
     epsilon: float
     delta: float
+    design: Design = "fixed"
+    curve: Curve | None = None
 
-    @property
-    def design(self) -> Design:
-        return "random-side" if self.delta == 0 else "fixed"
+    def at(self, point: tuple[float, float] | None) -> Claim:
+        """The claim that one point of the curve makes; the claim itself where it is no curve."""
+        return self if point is None else replace(self, epsilon=point[0], delta=point[1])
+
+
+def design_for(delta: float, samples: int) -> Design:
+    """Fixed and equal numbers of draws, for the joint test. Where delta = 0 and the budget is so large that this test would
+    take minutes, a coin decides the side of each trial, which makes an exact test with one binomial."""
+    return "random-side" if delta == 0 and samples > MOST_JOINT else "fixed"
+
+
+MOST_JOINT = 30_000_000
+"""Outputs a side up to which the joint test answers at delta = 0: it is stronger, and takes a second there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +57,13 @@ class Record:
     alpha: float
     rejects: bool
     epsilon_lower: float
+    claim: Claim
     set_aside: str | None = None
+
+    @property
+    def part(self) -> float:
+        """The bound beside the epsilon that is claimed at this delta, by which tests of several points are compared."""
+        return self.epsilon_lower / max(self.claim.epsilon, 1e-9)
 
 
 def tested(
@@ -63,6 +81,7 @@ def tested(
         alpha=alpha,
         rejects=rejects,
         epsilon_lower=bound,
+        claim=claim,
     )
 
 
@@ -83,15 +102,20 @@ class Findings:
 
     verdict: Verdict
     verdict_on_reals: Verdict
+    epsilon: float
+    delta: float
     epsilon_lower: float
     detectable_epsilon: float
     witness: Witness | None
+    bounds: dict[str, float]
 
 
 def findings(claim: Claim, records: Sequence[Record], undecided: str | None) -> Findings:
     """Join the tests: each has its own part of alpha, so whatever one of them rejects is rejected."""
     valid = [record for record in records if record.set_aside is None]
-    carrier = max((r for r in valid if r.rejects), key=lambda r: (not r.precise, r.epsilon_lower), default=None)
+    carrier = max((r for r in valid if r.rejects), key=lambda r: (not r.precise, r.part), default=None)
+    best = max(valid, key=lambda r: r.part, default=None)
+    point = claim if best is None else best.claim
     otherwise = Verdict.NOT_REFUTED if undecided is None and valid else Verdict.UNDECIDED
     on_reals = Verdict.REFUTED if any(r.rejects and not r.precise for r in valid) else otherwise
     if otherwise is Verdict.UNDECIDED and not any(r.rejects for r in valid):
@@ -99,19 +123,41 @@ def findings(claim: Claim, records: Sequence[Record], undecided: str | None) -> 
     return Findings(
         verdict=otherwise if carrier is None else Verdict.REFUTED,
         verdict_on_reals=on_reals,
-        epsilon_lower=max((r.epsilon_lower for r in valid), default=0.0),
-        detectable_epsilon=_detectable(claim, valid),
-        witness=None if carrier is None else _witness(claim, carrier, valid, on_reals),
+        epsilon=point.epsilon,
+        delta=point.delta,
+        epsilon_lower=0.0 if best is None else best.epsilon_lower,
+        detectable_epsilon=_detectable(_at_point(valid, point)),
+        witness=None if carrier is None else _witness(carrier, valid, on_reals),
+        bounds={} if best is None else _bounds(claim.curve, best, valid),
     )
 
 
-def _detectable(claim: Claim, records: Sequence[Record]) -> float:
+def _at_point(valid: Sequence[Record], point: Claim) -> list[Record]:
+    """Of several points of a curve, the tests of the one that is reported."""
+    return [record for record in valid if record.claim == point]
+
+
+def _bounds(curve: Curve | None, best: Record, valid: Sequence[Record]) -> dict[str, float]:
+    """Lower bounds on other numbers: on delta at the epsilon of the best test, and on the one parameter of the notion.
+
+    Each test has its own part of the error, so whatever parameter one of them excludes is excluded. The bound on delta is
+    the same event's joint test, inverted in delta: it holds at the same level by itself, not together with epsilon_lower.
+    """
+    bounds = {"delta": statistics.delta_lower(best.counts, epsilon=best.claim.epsilon, alpha=best.alpha, design="fixed")}
+    if curve is not None and curve.parameter is not None:
+        found = [curve.parameter_lower(record.epsilon_lower, record.claim.delta) or 0.0 for record in valid]
+        bounds[curve.parameter] = max(found)
+    return bounds
+
+
+def _detectable(records: Sequence[Record]) -> float:
     """What the most sensitive test of the last look, which rests on the most outputs, would have detected."""
     last = [r for r in records if (r.stage, r.look) == (records[-1].stage, records[-1].look)]
     if not last:
         return math.inf
-    record = min(last, key=lambda r: _roughly_detectable(claim, r))
-    if claim.delta > 0 and math.isinf(_roughly_detectable(claim, record)):
+    record = min(last, key=lambda r: _roughly_detectable(r) / max(r.claim.epsilon, 1e-9))
+    claim = record.claim
+    if claim.delta > 0 and math.isinf(_roughly_detectable(record)):
         return math.inf  # what the joint test needs minutes to say of very large epsilon, the rough number says at once
     return statistics.detectable_epsilon(
         other_hits=record.counts.other_hits,
@@ -124,9 +170,9 @@ def _detectable(claim: Claim, records: Sequence[Record]) -> float:
     )
 
 
-def _roughly_detectable(claim: Claim, record: Record) -> float:
+def _roughly_detectable(record: Record) -> float:
     """Heuristic, to choose a test: the claim plus the deviations that level and power ask of the log ratio of two counts."""
-    counts = record.counts
+    counts, claim = record.counts, record.claim
     rare = max(upper(counts.other_hits, max(counts.other_draws, 1), record.alpha), 1e-300)
     likely = min(math.exp(min(claim.epsilon, 700.0)) * rare + claim.delta, 1.0)
     deviations = -NormalDist().inv_cdf(min(record.alpha, 0.4)) - NormalDist().inv_cdf(0.1)
@@ -135,11 +181,11 @@ def _roughly_detectable(claim: Claim, record: Record) -> float:
     return found if math.exp(min(found, 700.0)) * rare + claim.delta <= 1 else math.inf
 
 
-def _witness(claim: Claim, record: Record, valid: list[Record], on_reals: Verdict) -> Witness:
+def _witness(record: Record, valid: list[Record], on_reals: Verdict) -> Witness:
     remark = ""
     if record.precise:
         ordinary = [r for r in valid if not r.precise]
-        detectable = _detectable(claim, ordinary)
+        detectable = _detectable(ordinary)
         remark = "This event reads low-order bits of floating-point numbers."
         if on_reals is Verdict.NOT_REFUTED:
             remark += (
@@ -162,9 +208,11 @@ def _witness(claim: Claim, record: Record, valid: list[Record], on_reals: Verdic
 
 
 def record_to_json(record: Record) -> dict[str, Any]:
-    """A test as data."""
+    """A test as data; the point that it tests where the claim has several."""
     counts = record.counts
+    point = {} if record.claim.curve is None else {"epsilon": record.claim.epsilon, "delta": record.claim.delta}
     return {
+        **point,
         "stage": record.stage,
         "look": record.look,
         "event": record.event.to_json(),

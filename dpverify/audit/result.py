@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dpverify.guarantees import Verdict
@@ -59,7 +59,8 @@ class AuditResult:
     """What can be said of a claim (epsilon, delta) after sampling. Every number is statistical at level 1 - confidence.
 
     verdict             "refuted", "not refuted" or "undecided"
-    epsilon, delta      the claim: the least doubles that are no smaller than what was claimed
+    epsilon, delta      the claim: the least doubles that are no smaller than what was claimed; of a curve, the point that the
+                        best test was made at
     epsilon_lower       the least epsilon (nats) that the simultaneous confidence region of all tested events allows
     confidence          1 - alpha
     witness             the event that refutes, with its counts; None where nothing refutes
@@ -70,6 +71,8 @@ class AuditResult:
     seconds             time taken; not part of the evidence
     verdict_on_reals    the verdict of the events that do not read low-order bits of floats
     notes               what a reader should know besides, one sentence each
+    bounds              lower bounds on other numbers: "delta" at `epsilon`, from the event of epsilon_lower, which holds at
+                        this level by itself; and on the parameter of a claimed notion, such as "mu" or "rho"
     evidence            events, counts, seeds and versions as JSON-able data; `dpverify.recheck` recomputes the verdict from it
     """
 
@@ -85,3 +88,4 @@ class AuditResult:
     verdict_on_reals: Verdict
     notes: tuple[str, ...]
     evidence: dict[str, Any]
+    bounds: dict[str, float] = field(default_factory=dict)

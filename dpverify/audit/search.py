@@ -6,20 +6,22 @@ marked `precise` look at floats bit by bit, everything else sees rounded outputs
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.events import Event, atoms, equality, joint, kinds, lattice, thresholds
-from dpverify.audit.exploration import Candidate, Exploration, Forecast, Lead, Pair
-from dpverify.audit.features import Aggregate, Combination, Coordinate, Scalar
+from dpverify.audit import learning
+from dpverify.audit.events import Event, atoms, equality, joint, kinds, lattice, learned, pieces, thresholds
+from dpverify.audit.exploration import LITTLE_CAUTION, Candidate, Exploration, Forecast, Lead, Pair
+from dpverify.audit.features import Aggregate, Combination, Coordinate, CountAbove, PlaceOfCode, PlaceOfLargest, Scalar
 from dpverify.audit.table import Floats, Kind, Path, Table, is_length
 
 MOST_PICKED = 4
-"""Events that are confirmed. The budget of error is halved from one to the next, so a fourth costs the first nothing."""
+"""Events that are confirmed. The first has most of the budget of error, so that a fourth costs it nothing."""
 
 MOST_COORDINATES = 24
 MOST_IN_PAIRS = 16
@@ -32,26 +34,49 @@ SCREENED = 1000
 PAIR_SAMPLE = 40_000
 ALIKE = 0.97
 MANY = 100_000
+LEADERS_SHARE = 0.7
+FEW_COORDINATES = 8
+FEWEST_TO_COUNT = 3
+FINE, COARSE, BOOSTED = 16, 2, 24
+"""Cuts of an axis of a score."""
+MOST_TEXTS = 40
+FEWEST_TO_BOOST = 2_000
+COUNTED_ENOUGH = 50
+"""Occurrences of each pattern, on average, from which on counting patterns beats a model of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picked:
     """An event to confirm, the side on which it should be likelier (`forward`: the first), its share of the error budget,
-    whether it sees the bits of floats (`precise`) or rounded numbers, and the bound that is forecast."""
+    whether it sees the bits of floats (`precise`) or rounded numbers, the bound that is forecast, and the point of a claimed
+    curve at which it is to be tested."""
 
     event: Event
     forward: bool
     share: float
     precise: bool
     promise: float = 0.0
+    point: tuple[float, float] | None = None
 
 
-def pick(tables: Pair, *, grid: Mapping[Path, float], bits: bool, forecast: Forecast) -> list[Picked]:
-    """The most promising events for fresh outputs; with `bits`, precise ones among them, but never these alone."""
+def pick(
+    tables: Pair, *, grid: Mapping[Path, float], bits: bool, forecast: Forecast, enough: float = -math.inf
+) -> list[Picked]:
+    """The most promising events for fresh outputs; with `bits`, precise ones among them, but never these alone.
+
+    Trees are grown only where nothing cheaper promises more than `enough`.
+    """
     rounded = tables[0].rounded(grid), tables[1].rounded(grid)
-    ranked = [(candidate, False) for candidate in _ranked(_halves(rounded, forecast), precise=False)]
+    if max(len(table.columns) for table in tables) == 1:
+        forecast = replace(forecast, caution=LITTLE_CAUTION)
+    halves = _halves(rounded, forecast)
+    proposed = list(_candidates(halves))
+    if max((one.lead.promise for one in proposed), default=0.0) <= enough:
+        proposed += _boosted(halves)
+    ranked = [(candidate, False) for candidate in _ranked(halves, proposed)]
     if bits and _differ(tables, rounded):
-        ranked += [(candidate, True) for candidate in _ranked(_halves(tables, forecast), precise=True)]
+        halves = _halves(tables, forecast)
+        ranked += [(candidate, True) for candidate in _ranked(halves, list(_precise_candidates(halves)))]
     # of events whose promises differ by less than chance moves them, the one that is said in fewer words
     leader = max((candidate.lead for candidate, _ in ranked), key=lambda lead: lead.promise, default=Lead(True, 0.0, 0))
     step = max(leader.error / 2, 1e-3)
@@ -74,11 +99,33 @@ def pick(tables: Pair, *, grid: Mapping[Path, float], bits: bool, forecast: Fore
     if all(precise for _, precise in chosen):
         anything = Candidate(_anything(rounded), Lead(True, 0.0, 0)), False
         chosen = [*chosen[: MOST_PICKED - 1], next((entry for entry in ranked if not entry[1]), anything)]
-    shares = [0.5 ** min(place + 1, max(len(chosen) - 1, 0)) for place in range(len(chosen))]
+    shares = _shares(len(chosen))
     return [
-        Picked(candidate.event, candidate.lead.forward, share, precise, candidate.lead.promise)
+        Picked(
+            candidate.event,
+            candidate.lead.forward,
+            share,
+            precise,
+            candidate.lead.promise,
+            _point(candidate, tables if precise else rounded, forecast),
+        )
         for (candidate, precise), share in zip(chosen, shares, strict=True)
     ]
+
+
+def _shares(count: int) -> list[float]:
+    """Of the error: most for the leader, half of what is left for each that follows; 1 in all."""
+    shares = [LEADERS_SHARE] if count > 1 else [1.0]
+    while len(shares) < count:
+        left = 1 - sum(shares)
+        shares.append(left / 2 if len(shares) < count - 1 else left)
+    return shares[:count]
+
+
+def _point(candidate: Candidate, tables: Pair, forecast: Forecast) -> tuple[float, float] | None:
+    table, other = tables if candidate.lead.forward else tables[::-1]
+    hits, other_hits = int(candidate.event.mask(table).sum()), int(candidate.event.mask(other).sum())
+    return forecast.point_for(hits, table.size, other_hits, other.size)
 
 
 def _anything(tables: Pair) -> Event:
@@ -107,9 +154,8 @@ def _alike(mask: NDArray[np.bool_], other: NDArray[np.bool_]) -> bool:
     return either == 0 or int((mask & other).sum()) >= ALIKE * either
 
 
-def _ranked(exploration: Exploration, *, precise: bool) -> list[Candidate]:
+def _ranked(exploration: Exploration, proposed: list[Candidate]) -> list[Candidate]:
     """Candidates with the promise that they show on the half that did not propose them, best first."""
-    proposed = list(_precise_candidates(exploration) if precise else _candidates(exploration))
     by_promise = sorted(proposed, key=lambda candidate: -candidate.lead.promise)[:MOST_RANKED]
     by_absence = sorted(proposed, key=lambda candidate: -candidate.lead.unmatched)[:MOST_UNMATCHED]
     found = {id(candidate): candidate for candidate in [*by_promise, *by_absence]}.values()
@@ -126,7 +172,9 @@ def _again(exploration: Exploration, candidate: Candidate) -> Candidate:
     promise = exploration.forecast(np.array([hits]), table.size, np.array([other_hits]), other.size)
     unmatched = hits + candidate.lead.unmatched if candidate.lead.unmatched and not other_hits else 0
     error = (1 / max(hits, 1) + 1 / max(other_hits, 1)) ** 0.5
-    return Candidate(candidate.event, Lead(candidate.lead.forward, float(promise[0]), unmatched, error))
+    # ragged sets win by luck where plain ones say as much
+    handicap = error if isinstance(candidate.event, pieces.Pieces) else 0.0
+    return Candidate(candidate.event, Lead(candidate.lead.forward, float(promise[0]) - handicap, unmatched, error))
 
 
 def _candidates(exploration: Exploration) -> Iterator[Candidate]:
@@ -135,19 +183,24 @@ def _candidates(exploration: Exploration) -> Iterator[Candidate]:
     numeric = _foremost(exploration, [path for path in paths if _has_numbers(exploration, path)])
     for path in paths:
         yield from kinds.propose(exploration, path)
-    scalars: list[Scalar] = [Coordinate(path) for path in numeric]
     items = [path for path in numeric if not is_length(path)]
+    scalars: list[Scalar] = [Coordinate(path) for path in numeric]
     if len(items) > 1:
-        scalars += [Aggregate(which) for which in ("sum", "largest", "smallest", "nonzero")]
+        scalars += _aggregates(exploration, items)
+    smaller = _thinned(exploration)
     for scalar in scalars:
-        yield from thresholds.propose(exploration, scalar)
+        seen = smaller if len(items) > FEW_COORDINATES and not isinstance(scalar, Coordinate) else exploration
+        yield from thresholds.propose(seen, scalar)
+        if len(numeric) <= FEW_COORDINATES:
+            yield from pieces.propose(seen, scalar)
     valued = [*numeric, *(path for path in paths if path not in numeric and _has_text(exploration, path))][:MOST_COORDINATES]
     for path in valued:
         yield from atoms.propose(exploration, path)
     if len(paths) > 1:
         yield from atoms.propose(exploration, None)
     pairs = list(combinations(items[:MOST_IN_PAIRS], 2))
-    smaller = _thinned(exploration)
+    for count in _counts_above(exploration, items):
+        yield from thresholds.propose(exploration, count)
     for combination in _combinations_that_differ(exploration, pairs):
         yield from thresholds.propose(smaller, combination)
     for one, other in pairs:
@@ -155,6 +208,78 @@ def _candidates(exploration: Exploration) -> Iterator[Candidate]:
     axes = [axis for path in valued[:MOST_IN_JOINT] if (axis := joint.axis_of(smaller, path)) is not None]
     for first, second in combinations(axes, 2):
         yield from joint.propose(smaller, first, second)
+    if len(valued) > 1 and min(table.size for table in exploration.search) >= learning.FEWEST_ROWS:
+        coordinates = _score_scalars(exploration, valued)
+        for group in (coordinates, _steps(items)):
+            for cuts in (FINE, COARSE):
+                score = learning.additive(exploration.search, learning.axes_of(exploration.search, group, cuts))
+                if score is not None:
+                    yield from learned.propose(exploration, score)
+
+
+def _aggregates(exploration: Exploration, items: list[Path]) -> list[Scalar]:
+    """What can be said of all numbers at once."""
+    found: list[Scalar] = [
+        Aggregate(which) for which in ("sum", "largest", "smallest", "nonzero", "numbers", "largest step", "smallest step")
+    ]
+    places = tuple(items)
+    return [*found, PlaceOfLargest(places), PlaceOfLargest(places, False)]
+
+
+def _counts_above(exploration: Exploration, items: list[Path]) -> Iterator[Scalar]:
+    """Counts of numbers, and of steps, above a few quantiles of all of them: what exchangeable coordinates have to say."""
+    if len(items) < FEWEST_TO_COUNT:
+        return
+    few = tuple(table.taken(slice(0, SCREENED)) for table in exploration.search)
+    for steps in (False, True):
+        scalars = _steps(items) if steps else [Coordinate(path) for path in items]
+        values = np.concatenate([scalar.values(table) for scalar in scalars for table in few])
+        values = np.unique(values[np.isfinite(values)]) if len(np.unique(values)) <= 3 else values[np.isfinite(values)]
+        if len(values) < 2:
+            continue
+        pooled = np.unique(values)
+        cuts = np.unique(np.quantile(values, (0.2, 0.5, 0.8), method="inverted_cdf"))
+        for cut in cuts[cuts < pooled[-1]]:
+            yield CountAbove(thresholds.plain_cut(float(cut), pooled), steps)
+
+
+def _steps(items: list[Path]) -> list[Scalar]:
+    """The first number, and what each adds to the one before."""
+    between = [Combination(after, before, -1) for before, after in pairwise(items)]
+    return [Coordinate(items[0]), *between] if between else []
+
+
+def _score_scalars(exploration: Exploration, paths: list[Path]) -> list[Scalar]:
+    """What a score may look at: numbers as they are, few texts by which of them it is."""
+    scalars: list[Scalar] = []
+    for path in paths:
+        if _has_numbers(exploration, path):
+            scalars.append(Coordinate(path))
+        if _has_text(exploration, path):
+            codes = np.unique(np.concatenate([table.column(path).codes for table in exploration.search]))
+            if len(codes) <= MOST_TEXTS:
+                scalars.append(PlaceOfCode(path, tuple(map(int, codes))))
+    return scalars
+
+
+def _boosted(exploration: Exploration) -> Iterator[Candidate]:
+    """Thresholds on a boosted score, where an output has several coordinates and its patterns are too many to be counted."""
+    paths = list(dict.fromkeys(path for table in exploration.search for path in table.columns))
+    numeric = _foremost(exploration, [path for path in paths if _has_numbers(exploration, path)])
+    valued = [*numeric, *(path for path in paths if path not in numeric and _has_text(exploration, path))][:MOST_COORDINATES]
+    size = min(table.size for table in exploration.search)
+    if len(valued) < 2 or size < FEWEST_TO_BOOST:
+        return
+    patterns = len(np.unique(np.concatenate([table.whole() for table in exploration.search])))
+    if patterns * COUNTED_ENOUGH <= size:
+        return
+    items = [path for path in numeric if not is_length(path)]
+    scalars = _score_scalars(exploration, valued)
+    if len(items) > 1:
+        scalars += [*_steps(items)[1:], *_aggregates(exploration, items)]
+    axes = learning.axes_of(exploration.search, scalars, BOOSTED)
+    if len(axes) > 1 and (score := learning.boosted(exploration.search, axes)) is not None:
+        yield from learned.propose(exploration, score)
 
 
 def _precise_candidates(exploration: Exploration) -> Iterator[Candidate]:

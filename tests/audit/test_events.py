@@ -170,7 +170,7 @@ PLANTED: list[tuple[Callable[..., Any], float, str]] = [
     (support, 1, "20|> 19"),
     (lattice, 1, r"multiple of 2\^"),
     (category_and_value, 1, r"output\[0\].* and output\[1\]|output"),
-    (two_thresholds, 1, r"output\[0\].* and output\[1\]|output\[0\] [-+] output\[1\]"),
+    (two_thresholds, 1, r"output\[0\].* and output\[1\]|output\[0\] [-+] output\[1\]|largest|smallest"),
     (ones, 3, "sum of all numbers|count of non-zero"),
     (matrix, 2, r"output\[1\]\[0\]|largest|sum"),
     (structured, 3, r"output\['value'\]|sum|largest"),

@@ -123,7 +123,7 @@ TAMPERED: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (put("claim", "delta", value="x"), "evidence: claim.delta = 'x'"),
     (put("tested", "epsilon", value=math.inf), "tested.epsilon = inf: a finite number"),
     (put("tested", "epsilon", value=True), "tested.epsilon = True"),
-    (put("design", value="fixed"), "design = 'fixed', and a claim with delta = 0 is tested as 'random-side'"),
+    (put("design", value="paired"), "design = 'paired': it is 'fixed', or 'random-side' where delta = 0"),
     (put("alpha", value=0), "alpha = 0.0: a probability strictly between 0 and 1"),
     (put("alpha", value=1.5), "alpha = 1.5"),
     (put("alpha", value="small"), "alpha = 'small': a finite number"),

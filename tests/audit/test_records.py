@@ -8,7 +8,7 @@ import pytest
 
 from dpverify.audit.events import Within
 from dpverify.audit.features import Coordinate
-from dpverify.audit.records import Claim, Record, findings, judged
+from dpverify.audit.records import Claim, Record, design_for, findings, judged
 from dpverify.audit.statistics.counts import Counts
 from dpverify.audit.statistics.events import detectable_epsilon
 from dpverify.guarantees import Verdict
@@ -28,6 +28,7 @@ def record(counts: Counts, claim: Claim, *, alpha: float = 1e-3, precise: bool =
         alpha=alpha,
         rejects=rejects,
         epsilon_lower=bound,
+        claim=claim,
     )
 
 
@@ -35,7 +36,7 @@ def counts(hits: int, other_hits: int, draws: int = 1_000) -> Counts:
     return Counts(hits=hits, draws=draws, other_hits=other_hits, other_draws=draws)
 
 
-ONE = Claim(epsilon=1, delta=0)
+ONE = Claim(epsilon=1, delta=0, design="random-side")
 
 
 def test_one_rejection_refutes_and_the_best_bound_counts() -> None:
@@ -77,11 +78,14 @@ def test_sides_that_no_coin_makes_show_nothing() -> None:
     assert judged(ONE, Counts(hits=900, draws=10_000, other_hits=0, other_draws=1_000), 1e-3) == (False, 0.0)
 
 
+@pytest.mark.parametrize("samples", [2_000, 10**9])
 @pytest.mark.parametrize("delta", [0, 1e-2])
 @pytest.mark.parametrize("epsilon", [1.0, 5.0])
 @pytest.mark.parametrize("other_hits", [0, 20, 700])
-def test_the_quick_answer_never_promises_more_than_the_exact_one(epsilon: float, delta: float, other_hits: int) -> None:
-    claim = Claim(epsilon=epsilon, delta=delta)
+def test_the_quick_answer_never_promises_more_than_the_exact_one(
+    epsilon: float, delta: float, other_hits: int, samples: int
+) -> None:
+    claim = Claim(epsilon=epsilon, delta=delta, design=design_for(delta, samples))
     tested = record(counts(0, other_hits, 2_000), claim, alpha=0.01)
     exact = detectable_epsilon(
         other_hits=other_hits,

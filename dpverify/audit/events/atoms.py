@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.exploration import Candidate, Exploration
+from dpverify.audit.exploration import Candidate, Exploration, by_cautious_ratio
 from dpverify.audit.table import Codes, Path, Table, name, path_from_json
 
 MOST_VALUES = 2000
@@ -104,10 +104,7 @@ def propose(exploration: Exploration, path: Path | None) -> Iterator[Candidate]:
     hits = tuple(_occurrences(codes, values) for codes in (first, second))
     checked = tuple(_occurrences(codes_of(table, path), values) for table in exploration.rank)
     for forward in (True, False):
-        more, less = hits if forward else hits[::-1]
-        # a value seen 2 times against 0 says less than one seen 900 times against 300
-        cautious = (more - np.sqrt(more)) / (less + np.sqrt(less + 1.0))
-        order = np.lexsort((-more, -cautious))
+        order = by_cautious_ratio(*(hits if forward else hits[::-1]))
         gathered = tuple(np.cumsum(side[order]) for side in checked)
         for index, lead in exploration.best(*gathered, rank=True):
             if lead.forward == forward:

@@ -39,7 +39,7 @@ class Within:
 
     def describe(self) -> str:
         subject = self.scalar.describe()
-        low, high = _plain(self.low), _plain(self.high)
+        low, high = plain(self.low), plain(self.high)
         if not self.inside:
             return f"{subject} <= {low} or > {high}"
         if self.low == -math.inf:
@@ -68,18 +68,19 @@ class Within:
         )
 
 
-def _plain(number: float) -> str:
+def plain(number: float) -> str:
+    """A number as a reader writes it."""
     return repr(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 
 
 def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
     """The most promising threshold, interval and outer interval on one scalar, in either direction."""
-    first, second = (np.sort(_numbers(scalar.values(table))) for table in exploration.search)
+    first, second = (np.sort(numbers(scalar.values(table))) for table in exploration.search)
     pooled = np.unique(np.concatenate([first, second]))
     if len(pooled) < 2:
         return
     cuts = cut_points(first, second, pooled, FINE_CUTS)
-    below, other_below = _at_most(first, cuts), _at_most(second, cuts)
+    below, other_below = at_most(first, cuts), at_most(second, cuts)
     for index, lead in exploration.best(
         np.concatenate([below, len(first) - below]), np.concatenate([other_below, len(second) - other_below]), keep=3
     ):
@@ -91,7 +92,7 @@ def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
     low, high = np.triu_indices(len(cuts), k=1)
     if not len(low):
         return
-    below, other_below = _at_most(first, cuts), _at_most(second, cuts)
+    below, other_below = at_most(first, cuts), at_most(second, cuts)
     hits, other_hits = below[high] - below[low], other_below[high] - other_below[low]
     for inside in (True, False):
         for index, lead in exploration.best(
@@ -131,9 +132,11 @@ def plain_cut(cut: float, pooled: Floats) -> float:
     return cut
 
 
-def _numbers(values: Floats) -> Floats:
+def numbers(values: Floats) -> Floats:
+    """The values that are numbers."""
     return values[~np.isnan(values)]
 
 
-def _at_most(ordered: Floats, cuts: Floats) -> NDArray[np.int64]:
+def at_most(ordered: Floats, cuts: Floats) -> NDArray[np.int64]:
+    """How many values do not exceed each cut."""
     return np.searchsorted(ordered, cuts, side="right")
