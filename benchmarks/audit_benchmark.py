@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import statistics
 import time
 from pathlib import Path
@@ -26,12 +25,7 @@ from audit_benchmark_mechanisms import SUITE, Subject
 from dpverify import __version__
 from dpverify.audit.api import audit
 from dpverify.audit.callables import form_of
-from dpverify.audit.calls import Calls
-from dpverify.audit.exploration import Forecast
-from dpverify.audit.grid import grid_of
-from dpverify.audit.sampling import Sampler
-from dpverify.audit.search import pick
-from dpverify.audit.table import Table, joined
+from dpverify.audit.pairs import Scorer
 
 REPORTS = Path(__file__).resolve().parent.parent / "reports"
 COMMAND = "python benchmarks/audit_benchmark.py"
@@ -62,30 +56,24 @@ def bound_of(subject: Subject, pair: tuple[Any, Any], samples: int, seed: int) -
     return result.epsilon_lower, result.samples, "" if result.witness is None else result.witness.description
 
 
-def promise_of(subject: Subject, pair: tuple[Any, Any], size: int, planned: int, seed: int, *, boost: bool) -> float:
-    """The bound that the auditor's own search forecasts for `planned` outputs a side, from `size` of them."""
-    calls = Calls(subject.mechanism, form_of(subject.mechanism), pair, seed)
-    sampler = Sampler(calls, budget=size, seed=seed, progress=lambda drawn, budget: None)
-    tables: tuple[list[Table], list[Table]] = ([], [])
-    for side, table in sampler.blocks_of((size, size)):
-        tables[side].append(table)
-    both = joined(tables[0]), joined(tables[1])
-    forecast = Forecast(delta=0.0, alpha=float(ALPHA) / 2, planned=planned)
-    enough = math.inf if boost else -math.inf
-    picked = pick(both, grid=grid_of(both, {}), bits=subject.outputs == "bits", forecast=forecast, enough=enough)
-    return max(one.promise for one in picked)
-
-
 def searched(subject: Subject, samples: int, seed: int) -> dict[str, Any]:
     """One row for one seed: search the pairs, then audit the best one on what is left of the budget."""
     started, processed = time.perf_counter(), time.process_time()
     seeds = iter(range(1000 * seed, 1000 * seed + 999))
+    scorer = Scorer(
+        subject.mechanism,
+        form_of(subject.mechanism),
+        seed=next(seeds),
+        delta=0.0,
+        alpha=float(ALPHA),
+        planned=samples,
+        bits=subject.outputs == "bits",
+    )
     broad, narrow = samples // max(BROAD, 10 * len(subject.pairs)), samples // NARROW
-    leads = {pair: promise_of(subject, pair, broad, samples, next(seeds), boost=False) for pair in subject.pairs}
-    spent = broad * len(subject.pairs)
+    leads = {pair: scorer(pair, broad) for pair in subject.pairs}
     again = sorted(subject.pairs, key=lambda pair: -leads[pair])[:TRIED_AGAIN]
-    leads = {pair: promise_of(subject, pair, narrow, samples, next(seeds), boost=True) for pair in again}
-    spent += narrow * len(again)
+    leads = {pair: scorer(pair, narrow) for pair in again}
+    spent = scorer.spent
     best = max(again, key=lambda pair: leads[pair])
     found, drawn, event = bound_of(subject, best, samples - spent, next(seeds))
     return {
