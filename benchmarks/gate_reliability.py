@@ -113,7 +113,9 @@ def main() -> None:
         found += code([broken], seed, ALPHA / (len(sound) + 1)) == 1
         print(f"{number} of {runs}: red {red}, found {found}, {time.perf_counter() - started:.0f} s", file=sys.stderr)
     print("# How reliable the gate is\n")
-    print(f"Written by `python benchmarks/gate_reliability.py {runs}`, with the default error budget of {ALPHA:g} a run and up")
+    print(
+        f"Written by `python benchmarks/gate_reliability.py {runs}`, with the default error budget of {ALPHA:.0e} a run and up"
+    )
     print(
         f"to {SAMPLES:,} outputs a side and claim ({SAMPLES_WITH_DELTA:,} where delta > 0, {SAMPLES_OF_THE_FALSE_CLAIM:,} for"
     )

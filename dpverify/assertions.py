@@ -49,9 +49,9 @@ def assert_private(
     __tracebackhide__ = True  # pytest shows the line of the test, not the insides of this function
     run = spending.current[-1] if spending.current else spending.Run(seed=0, alpha=2 * float(spending.ALPHA))
     given = completed(mechanism, inputs=inputs, epsilon=epsilon, delta=delta, distance=distance)
-    called = name or getattr(given["mechanism"], "__name__", type(mechanism).__name__)
+    called = name or str(getattr(given["mechanism"], "__name__", type(mechanism).__name__))
     claim = SampledClaim(
-        name=f"{run.name}{called}",
+        name=called,
         **given,
         samples=samples,
         outputs=outputs,

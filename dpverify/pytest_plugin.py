@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +17,6 @@ from dpverify.errors import DpverifyError, InputError
 from dpverify.gate import spending
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from dpverify.gate.claims import SampledClaim
     from dpverify.gate.outcome import Outcome
 
@@ -29,6 +26,13 @@ _OPTIONS = {
     "seed": ("0", "K", "seed of the run, or random for a fresh one; it is shown with the results (default: 0)"),
     "evidence": (".dpverify/evidence", "DIR", "where the evidence of what fails is written (default: .dpverify/evidence)"),
 }
+
+
+_PROPERTIES = (
+    *("summary", "name", "verdict", "epsilon", "delta", "epsilon_lower"),
+    *("samples", "alpha", "seed", "rule", "evidence_file"),
+)
+"""What the properties of a test hold of each outcome."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -67,13 +71,13 @@ class _Claims:
         self.evidence = evidence
         self.workers = workers
         self.declared = 0
-        self.tests = 0
         self.expected = 0
         self.checked = 0
         self.spent = 0.0
         self.collected: set[tuple[str, int]] = set()
-        self.fresh: list[dict[str, Any]] = []
-        self.shown: list[dict[str, Any]] = []
+        self.shown: list[str] = []
+        self.item: pytest.Item | None = None
+        self.run = spending.Run(seed=seed, alpha=alpha / 2, seconds=self.seconds, keep=self.keep_asserted)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -105,28 +109,27 @@ class _Claims:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Count what the budgets are split over, before anything is deselected."""
-        self.tests = len(items)
+        self.run.alpha = spending.share(self.alpha / 2, len(items))
         self.declared = sum(isinstance(item, ClaimItem) for item in items)
         if self.budget is not None:
             self.expected = sum(isinstance(item, ClaimItem) or _asserts(item) for item in items)
 
     # --- running ----------------------------------------------------------------------------------------------------
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """While a test runs, assertions inside it spend its part of the budget."""
-        run = spending.Run(
-            seed=self.seed,
-            alpha=spending.share(self.alpha / 2, self.tests),
-            name=f"{item.nodeid}: ",
-            seconds=self.seconds,
-            keep=partial(self.keep, item),
-        )
-        spending.current.append(run)
-        try:
-            return (yield)
-        finally:
-            spending.current.remove(run)
+    def pytest_sessionstart(self) -> None:
+        """From here on, assertions spend a part of this run's budget."""
+        spending.current.append(self.run)
+
+    def pytest_sessionfinish(self) -> None:
+        """And no longer."""
+        if self.run in spending.current:
+            spending.current.remove(self.run)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Each test has a part of its own. This happens for every test of every project, so it must cost nothing."""
+        self.item = item
+        self.run.assertions = 0
 
     def seconds(self) -> float | None:
         """How long the next check may take."""
@@ -134,6 +137,13 @@ class _Claims:
             return None
         left = max(self.budget - self.spent, 0.0)
         return left / max(self.expected / self.workers - self.checked, 1.0)
+
+    def keep_asserted(self, outcome: Outcome) -> Outcome:
+        """An outcome of the test that is running."""
+        if self.item is None:  # before the first test: while modules are imported, say
+            return outcome
+        outcome = replace(outcome, claim=replace(outcome.claim, name=f"{self.item.nodeid}: {outcome.claim.name}"))
+        return self.keep(self.item, outcome)
 
     def keep(self, item: pytest.Item, outcome: Outcome) -> Outcome:
         """Write the evidence of what is not in order, note the rest where the reports find it."""
@@ -148,46 +158,26 @@ class _Claims:
         if outcome.exit_code != 0:
             outcome = saved(outcome, self.evidence)
         data = claim_as_data(outcome)
-        self.fresh.append({key: data[key] for key in ("summary", "verdict")})
-        for key in (
-            "name",
-            "verdict",
-            "epsilon",
-            "delta",
-            "epsilon_lower",
-            "samples",
-            "alpha",
-            "seed",
-            "rule",
-            "evidence_file",
-        ):
+        for key in _PROPERTIES:
             if data[key] is not None:
                 item.user_properties.append((f"dpverify.{key}", str(data[key])))
         return outcome
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self) -> Generator[None, Any, Any]:
-        """Outcomes travel with the report of their test: under pytest-xdist the process that prints is another one."""
-        report = yield
-        if self.fresh:
-            report.dpverify = self.fresh
-            self.fresh = []
-        return report
-
     # --- telling ----------------------------------------------------------------------------------------------------
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Gather the outcomes, in this process or from a worker."""
-        self.shown += getattr(report, "dpverify", [])
+        """Gather the outcomes, which came with the properties of the test, from this process or from a worker."""
+        if report.when == "teardown":
+            self.shown += [value for name, value in report.user_properties if name == "dpverify.summary"]
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """One line a claim."""
         if not self.shown:
             return
         terminalreporter.section("privacy claims")
-        for claim in self.shown:
-            colour = {"refuted": "red", "not refuted": "green", "undecided": "yellow"}.get(claim["verdict"], "red")
-            terminalreporter.write_line(claim["summary"], **{colour: True})
+        for summary in self.shown:
+            colour = "green" if summary.startswith("not refuted") else "yellow" if summary.startswith("undecided") else "red"
+            terminalreporter.write_line(summary, **{colour: True})
         terminalreporter.write_line(
             f"seed {self.seed}; a true claim is refuted with a probability of at most {self.alpha:.3g} in the whole run"
         )

@@ -75,6 +75,44 @@ class TestVerdicts:
         assert dpverify(*words, "--outputs", "reals").code == 0
 
 
+class TestReplay:
+    @pytest.fixture
+    def saved(self, dpverify, mechanism, tmp_path: Path) -> tuple[str, str]:
+        target, place = mechanism("coin", COIN), str(tmp_path / "evidence.json")
+        dpverify("audit", target, "--epsilon", "0.8", "--inputs", "0", "1", *SURE, "--evidence", place)
+        return target, place
+
+    def test_the_same_counts_are_drawn_again(self, dpverify, saved: tuple[str, str]) -> None:
+        target, place = saved
+        outcome = dpverify("recheck", place, "--replay", target)
+        assert outcome.code == 1
+        assert outcome.output.endswith("  replay    drawn again from the recorded seeds; every count agrees\n")
+        assert dpverify("recheck", place, "--replay", target, "--inputs", "0", "1").output == outcome.output
+        assert (
+            json.loads(dpverify("recheck", place, "--replay", target, "--output-format", "json").output)["verdict"] == "refuted"
+        )
+
+    def test_invented_counts_are_noticed(self, dpverify, mechanism, saved: tuple[str, str]) -> None:
+        _, place = saved
+        other = mechanism("other", COIN.replace("coin", "other").replace("0.75", "0.7"))
+        outcome = dpverify("recheck", place, "--replay", other)
+        assert (outcome.code, outcome.output) == (2, "")
+        assert "evidence.tests[0]." in outcome.errors or "evidence.drawn" in outcome.errors
+        assert "is stored, and drawn again it is" in outcome.errors
+
+    def test_what_cannot_be_replayed_is_said(self, dpverify, saved: tuple[str, str], tmp_path: Path) -> None:
+        target, place = saved
+        assert "--replay TARGET as well" in dpverify("recheck", place, "--inputs", "0", "1").errors
+        evidence = json.loads((tmp_path / "evidence.json").read_text())
+        strange = {**evidence, "mechanism": {**evidence["mechanism"], "inputs": ["<object>", "1"]}}
+        (tmp_path / "strange.json").write_text(json.dumps(strange))
+        assert "give both with --inputs" in dpverify("recheck", str(tmp_path / "strange.json"), "--replay", target).errors
+        del evidence["outputs"]
+        (tmp_path / "cut.json").write_text(json.dumps(evidence))
+        outcome = dpverify("recheck", str(tmp_path / "cut.json"), "--replay", target)
+        assert (outcome.code, "'outputs' is missing" in outcome.errors) == (2, True)
+
+
 class TestEvidence:
     @pytest.fixture
     def saved(self, dpverify, mechanism, tmp_path: Path) -> Path:

@@ -81,7 +81,6 @@ class Run:
 
     seed: int
     alpha: float
-    name: str = ""
     seconds: Callable[[], float | None] = lambda: None
     keep: Callable[[Outcome], Outcome] = lambda outcome: outcome
     assertions: int = 0

@@ -233,7 +233,6 @@ class TestEffort:
 
         outcome = outcome_of(sampled(slow, samples=10**6), seconds=0.1)
         assert outcome.verdict in (Verdict.NOT_REFUTED, Verdict.UNDECIDED)
-        assert outcome.seconds < 60
 
     def test_a_claim_far_from_its_bound_weighs_less(self) -> None:
         def weight(epsilon: Any, **options: Any) -> float:

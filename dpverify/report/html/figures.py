@@ -147,7 +147,7 @@ def _capital(result: AuditResult, pictures: Pictures, name: str) -> Figure:
         words=f"Decimal logarithm of the capital after {points[-1][0]:,.0f} pairs: {values[-1]:.3g}; {needed:.3g} would"
         " refute.",
         across=(0.0, points[-1][0]),
-        upward=(min(*values, -1.0), max(*values, needed) * 1.15),
+        upward=(min(*values, -1.0), max(*values, needed) * 1.4),
         across_label="pairs of outputs",
         upward_label="log10 of the capital",
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 WIDTH, HEIGHT = 520.0, 330.0
-LEFT, RIGHT, TOP, BOTTOM = 58.0, 14.0, 14.0, 46.0
+LEFT, RIGHT, TOP, BOTTOM = 58.0, 26.0, 14.0, 46.0
 
 Points = Sequence[tuple[float, float]]
 
