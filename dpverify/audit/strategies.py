@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 EXAMPLES = 60
 """Pairs that the climb tries, about."""
 
-AS_BAD = 0.9
+AS_BAD = 0.7
 """The part of the best forecast that the smallest witness must keep."""
 
 

@@ -121,7 +121,7 @@ def test_a_mechanism_that_failed_may_be_corrected_and_the_audit_goes_on(tmp_path
 @pytest.mark.parametrize(
     ("options", "key"),
     [
-        ({"epsilon": 2}, "epsilon = '1' and not '2'"),
+        ({"epsilon": 2}, "claim = {'epsilon': '1', 'delta': '0'} and not {'epsilon': '2'"),
         ({"alpha": 0.01}, "alpha = 0.00"),
         ({"samples": 4_001}, "samples = 4000 and not 4001"),
         ({"seed": 3}, "seed = 2 and not 3"),
