@@ -102,6 +102,9 @@ def tail_bound(noise: AdditiveNoise, probability: fmpq, digits: int) -> Enclosur
     """The least bound with P(|scale X| > bound) <= probability."""
     if probability == 1:
         return Enclosure(_ZERO, digits=digits)
+    exact = rational_value(lambda m: noise.upper_quantile(m, m.exact(probability / 2)))
+    if exact is not None:
+        return Enclosure(exact * noise.exact_scale, digits=digits)
 
     def value(bits: int) -> arb:
         return _quantile.upper(noise, probability / 2) * arb(noise.exact_scale)

@@ -13,9 +13,10 @@ from dpverify.arithmetic.exact import Number
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.enclose.effort import limited_effort
 from dpverify.enclose.refine import check_digits, enclose
+from dpverify.enclose.root import positive_root
 from dpverify.errors import ImpossibleRequest, NotCovered
 from dpverify.mechanisms import _additive, _density_profile, _density_second_opinion, _unimodal_engine
-from dpverify.mechanisms._density import Density, density_of, logarithm
+from dpverify.mechanisms._density import Density, density_of, expectation, logarithm
 from dpverify.mechanisms._density_text import X
 from dpverify.mechanisms._event import Measured
 from dpverify.mechanisms._mechanism import Engine
@@ -239,6 +240,59 @@ class CustomNoise(UnimodalNoise):
     def mean_squared_error(self, *, digits: int = 15) -> Enclosure:
         """E Z^2; the noise need not be centred."""
         return self._moment(2, 1, digits)
+
+    def tail_probability(self, bound: Number, *, digits: int = 15) -> Enclosure:
+        """P(|Z| > bound), both tails; `bound` >= 0, in units of the answer. Raises InputError."""
+        size = _additive.checked_bound(bound) / self.exact_scale
+        with limited_effort():
+            return enclose(
+                lambda bits: self._outside(arb(size)),
+                check_digits(digits),
+                what=lambda: f"P(|noise| > {bound}) of {self!r}",
+                within=(0, 1),
+                attempts=_ATTEMPTS,
+            )
+
+    def tail_bound(self, probability: Number, *, digits: int = 15) -> Enclosure:
+        """The least bound with P(|Z| > bound) <= probability, in units of the answer, for 0 < probability <= 1."""
+        exact = _additive.checked_probability(probability)
+        if exact == 1:
+            return Enclosure(_ZERO, digits=check_digits(digits))
+        with limited_effort():
+            return enclose(
+                lambda bits: self._bound(exact, bits) * arb(self.exact_scale),
+                check_digits(digits),
+                what=lambda: f"the bound that the noise of {self!r} exceeds at {probability}",
+                attempts=_ATTEMPTS,
+            )
+
+    def _outside(self, x: arb) -> arb:
+        """P(|X| > x), for x >= 0."""
+        law, middle = self.law, x.mid()
+        value = (law.upper(middle) + law.mirrored.upper(middle)) / law.total()
+        return value if x.rad() == 0 else value + arb(0, 1) * (x.rad() * self._both(x)).upper()
+
+    def _both(self, x: arb) -> arb:
+        """At least f(x) + f(-x), on a ball."""
+        law = self.law
+        return (law.value(BALLS, x).abs_upper() + law.value(BALLS, -x).abs_upper()) / law.total()
+
+    def _bound(self, probability: fmpq, bits: int) -> arb:
+        return positive_root(self._outside, lambda x: -self._both(x), probability, increasing=False, bits=bits)
+
+    def fisher_information(self, *, digits: int = 15) -> Enclosure:
+        """E ((log f)'(X))^2 / scale^2. Raises NotCovered where the density has kinks or ends."""
+        law = self.law
+        if law.kinks or law.low is not None or law.high is not None:
+            raise NotCovered(f"{law}: the Fisher information is enclosed here for densities without kinks and ends only.")
+        slope = law.pieces[0].log_slope
+        with limited_effort():
+            return enclose(
+                lambda bits: expectation(law, slope**2) / law.total() / arb(self.exact_scale) ** 2,
+                check_digits(digits),
+                what=lambda: f"the Fisher information of {self!r}",
+                attempts=_ATTEMPTS,
+            )
 
     def _moment(self, order: int, sign: int, digits: int) -> Enclosure:
         with limited_effort(times=_PATIENCE):

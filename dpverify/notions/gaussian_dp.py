@@ -59,9 +59,12 @@ def _polygon_mu(atoms: tuple[tuple[Ball, Ball, Ball], ...]) -> arb:
     best = arb(0)
     powers, levels = (_shares([arb(atom[law]) for atom in atoms]) for law in (1, 2))
     for power, level in zip(powers, levels, strict=True):
-        best = best.max(_quantile(*power) - _quantile(*level))
-        if not best.is_finite():
-            return arb.pos_inf()
+        gap = _quantile(*power) - _quantile(*level)
+        if gap == arb.pos_inf():  # a certain event against one of some probability
+            return gap
+        if not gap.is_finite() and gap != arb.neg_inf():
+            return arb.nan()  # masses that are not told from 0 at this precision
+        best = best.max(gap)
     return best
 
 
@@ -78,5 +81,7 @@ def _quantile(below: arb, above: arb) -> arb:
         return arb.neg_inf()
     if above == 0:
         return arb.pos_inf()
+    if not (below > 0 and above > 0):
+        return arb.nan()
     root = arb(2).sqrt()
     return -root * (2 * below).erfcinv() if below < above else root * (2 * above).erfcinv()

@@ -392,3 +392,18 @@ def test_a_search_that_gallops_far_out_is_refused_soon() -> None:
     gallop()  # free outside
     with limited_effort(), pytest.raises(PrecisionError, match="effort"):
         gallop()
+
+
+@pytest.mark.parametrize("name", ["gumbel", "laplace", "box"])
+def test_both_tails_count(name: str) -> None:
+    noise, other = custom(name, scale="3/2"), family(name, scale="3/2")
+    assert meets(noise.tail_probability("3/4"), other.tail_probability("3/4"))
+    assert meets(noise.tail_bound("1/3"), other.tail_bound("1/3"))
+    assert noise.tail_bound(1) == 0
+
+
+def test_fisher_information() -> None:
+    assert meets(custom("gumbel").fisher_information(), dv.Gumbel(1).fisher_information())
+    assert meets(custom("gaussian", scale=2).fisher_information(), dv.Gaussian(2).fisher_information())
+    with pytest.raises(NotCovered, match="kinks"):
+        custom("laplace").fisher_information()

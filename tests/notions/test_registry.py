@@ -127,3 +127,12 @@ def to_fmpq(value: Fraction) -> Any:
     from flint import fmpq
 
     return fmpq(value.numerator, value.denominator)
+
+
+def test_mu_of_many_stairs_is_finite() -> None:
+    """Masses far below the working precision are no certain events: the loss is bounded, so mu is finite."""
+    stairs = by_name("staircase")("1/64", 16, "1/7", sensitivity="1/8")
+    found = gaussian_dp.mu(stairs)
+    assert not found.is_infinite
+    # The largest loss alone: an event of power p and level p e^-loss.
+    assert 10 < found.lower < 60
