@@ -33,6 +33,8 @@ _TOLERANCE = arb(10) ** -30
 _BOXES = 20_000
 _LONGEST_PROOF = 400
 """Operations in an expression beyond which exact algebra is not tried: it might take minutes."""
+_LONGEST_NUMBER = 400
+"""The same for the bits of one number: polynomials with long coefficients are slow to factor."""
 _DOUBLINGS = 3000
 
 
@@ -326,7 +328,7 @@ class Density:
         other = self.body.xreplace({X: -X})
         if other == self.body:
             return True
-        if sympy.count_ops(self.body) > _LONGEST_PROOF or any(kink != 0 for kink in self.kinks):
+        if _is_long(self.body) or any(kink != 0 for kink in self.kinks):
             return False
         half = sympy.Symbol("a", positive=True)
         try:
@@ -449,7 +451,7 @@ class Density:
 
     def _is_proved(self, piece: Piece, expression: sympy.Expr, *, strictly: bool = False) -> bool:
         """By exact algebra, in symbols that are positive on the piece."""
-        if sympy.count_ops(expression) > _LONGEST_PROOF:
+        if _is_long(expression):
             return False
         try:
             for place in _places(piece):
@@ -577,6 +579,12 @@ def logarithm(body: sympy.Expr) -> sympy.Expr:
 
 
 # Proving.
+
+
+def _is_long(expression: sympy.Expr) -> bool:
+    """Whether exact algebra might take minutes."""
+    numbers = (max(abs(int(n.p)), int(n.q)) for n in expression.atoms(sympy.Rational))
+    return bool(sympy.count_ops(expression) > _LONGEST_PROOF) or any(n.bit_length() > _LONGEST_NUMBER for n in numbers)
 
 
 def is_positive(expression: sympy.Expr) -> bool:

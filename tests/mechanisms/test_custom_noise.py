@@ -235,6 +235,11 @@ def test_a_zero_at_the_end_of_the_support_may_be_log_concave() -> None:
         assert dv.CustomNoise(1, dv.CustomNoise.proportional_to(density)).properties["log-concave"] == "proved"
 
 
+def test_numbers_of_hundreds_of_digits_do_not_start_exact_algebra() -> None:
+    noise = dv.CustomNoise(1, "~exp(-x**2) + 10**-400*exp(-abs(x))")  # to factor its bend exactly took minutes
+    assert noise.properties["log-concave"] != "proved"
+
+
 def test_two_peaks_answer_for_one_shift_only() -> None:
     noise = dv.CustomNoise(1, "~exp(-(x - 2)**2/2) + exp(-(x + 2)**2/2)")
     with pytest.raises(NotCovered, match="pair_delta"):
