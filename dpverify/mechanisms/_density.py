@@ -33,6 +33,8 @@ _TOLERANCE = arb(10) ** -30
 _BOXES = 20_000
 _LONGEST_PROOF = 400
 """Operations in an expression beyond which exact algebra is not tried: it might take minutes."""
+_LONGEST_NUMBER = 400
+"""The same for the bits of one number: polynomials with long coefficients are slow to factor."""
 _DOUBLINGS = 3000
 
 
@@ -326,7 +328,7 @@ class Density:
         other = self.body.xreplace({X: -X})
         if other == self.body:
             return True
-        if sympy.count_ops(self.body) > _LONGEST_PROOF or any(kink != 0 for kink in self.kinks):
+        if _is_long(self.body) or any(kink != 0 for kink in self.kinks):
             return False
         half = sympy.Symbol("a", positive=True)
         try:
@@ -362,12 +364,15 @@ class Density:
 
     @cached_property
     def is_log_concave(self) -> bool | None:
-        """True: proved. False: a point is known where it is not. None: not shown."""
+        """True: proved. False: a point is known where it is not. None: not shown.
+
+        A bend that is never positive shows it only where log f is finite: x^2 e^(-x^2) has one, and two hills.
+        """
         for piece in self.pieces:
             bend = sympy.diff(piece.log_slope, X)
             if any(piece.bend(BALLS, arb(point)) > 0 for point in _samples(piece)):
                 return False
-            if not self._holds(piece, -bend, -bend):
+            if not (self._holds(piece, -bend, -bend) and self._has_no_zero(piece)):
                 return None
         for left, right in pairwise(self.pieces):
             before, after = _slope_at(left, left.high, -1), _slope_at(right, left.high, 1)
@@ -432,15 +437,28 @@ class Density:
             start = (start + step).lower()
         return _is_positive_on(function, start, arb(edge[1]))
 
-    def _is_proved(self, piece: Piece, expression: sympy.Expr) -> bool:
+    def _has_no_zero(self, piece: Piece) -> bool:
+        """Whether the density is proved to be positive inside the piece: factor by factor, a power by its base."""
+        bases = [factor.args[0] if factor.is_Pow else factor for factor in sympy.Mul.make_args(piece.body)]
+        return all(has_no_zero(base) or self._is_above_zero(piece, base) for base in bases)
+
+    def _is_above_zero(self, piece: Piece, expression: sympy.Expr) -> bool:
+        if self._is_proved(piece, expression, strictly=True):  # on the whole line, everywhere but at 0
+            return not (piece.low is None and piece.high is None) or bool(compiled(expression)(BALLS, arb(0)) > 0)
+        if piece.low is None or piece.high is None:
+            return False
+        return _is_positive_on(compiled(expression), arb(piece.low), arb(piece.high))
+
+    def _is_proved(self, piece: Piece, expression: sympy.Expr, *, strictly: bool = False) -> bool:
         """By exact algebra, in symbols that are positive on the piece."""
-        if sympy.count_ops(expression) > _LONGEST_PROOF:
+        if _is_long(expression):
             return False
         try:
             for place in _places(piece):
                 there = expression.xreplace({X: place})
-                if not is_positive(there):
-                    proofs.nonnegative(sympy.expand(there.rewrite(sympy.exp), log=False, power_base=False))
+                if not (has_no_zero(there) if strictly else is_positive(there)):
+                    value = sympy.expand(there.rewrite(sympy.exp), log=False, power_base=False)
+                    proofs.nonnegative(value, strictly=strictly)
         except (NotProved, NotImplementedError, sympy.PolynomialError, ValueError, TypeError):
             return False
         return True
@@ -563,6 +581,12 @@ def logarithm(body: sympy.Expr) -> sympy.Expr:
 # Proving.
 
 
+def _is_long(expression: sympy.Expr) -> bool:
+    """Whether exact algebra might take minutes."""
+    numbers = (max(abs(int(n.p)), int(n.q)) for n in expression.atoms(sympy.Rational))
+    return bool(sympy.count_ops(expression) > _LONGEST_PROOF) or any(n.bit_length() > _LONGEST_NUMBER for n in numbers)
+
+
 def is_positive(expression: sympy.Expr) -> bool:
     """Whether the form of the expression alone shows that it is >= 0 for every real x (and not 0 everywhere)."""
     if expression.is_Number:
@@ -577,6 +601,17 @@ def is_positive(expression: sympy.Expr) -> bool:
         base, exponent = expression.args
         return is_positive(base) or (exponent.is_Integer and int(exponent) % 2 == 0)
     return isinstance(expression, sympy.gamma) and is_positive(expression.args[0])
+
+
+def has_no_zero(expression: sympy.Expr) -> bool:
+    """Whether the form of the expression alone shows that it is > 0 for every real x."""
+    if expression.is_Add:
+        return is_positive(expression) and any(has_no_zero(part) for part in expression.args)
+    if expression.is_Mul:
+        return all(has_no_zero(part) for part in expression.args)
+    if expression.is_Pow and not isinstance(expression, sympy.exp):
+        return has_no_zero(expression.args[0])
+    return is_positive(expression) and not isinstance(expression, sympy.Abs)
 
 
 def _is_positive_on(function: Function, low: arb, high: arb) -> bool:

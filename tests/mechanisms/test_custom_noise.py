@@ -195,6 +195,51 @@ def test_a_heavy_mixture_that_is_unimodal_but_not_log_concave() -> None:
         assert abs(m.mpf(noise.delta(text_of_eps).decimal(15)) - value(eps, points)) < m.mpf(10) ** -13
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "body"),
+    [
+        (None, None, x**2 * sympy.exp(-(x**2))),
+        (None, None, sympy.tanh(x) ** 2 * sympy.exp(-(x**2))),
+        (-1, 1, x**2),
+        (0, 1, (x - sympy.Rational(1, 2)) ** 2),
+    ],
+)
+def test_a_zero_between_two_hills_is_not_log_concave(low: int | None, high: int | None, body: Any) -> None:
+    # (log f)'' <= 0 holds left and right of the zero, where log f is -infinity.
+    density = body if low is None else sympy.Piecewise((body, (x >= low) & (x <= high)), (0, True))
+    noise = dv.CustomNoise(1, dv.CustomNoise.proportional_to(density))
+    assert noise.properties["log-concave"] == noise.properties["unimodal"] == "not shown"
+    with pytest.raises(NotCovered, match="worst shift need not be the sensitivity"):
+        noise.delta("1/2")
+
+
+def test_the_divergence_around_a_zero_is_that_of_the_definition() -> None:
+    """2 x^2 e^(-x^2)/sqrt(pi) moved by 1: the loss exceeds 1/2 left and right of the zero of the other density."""
+    noise = dv.CustomNoise(1, "~x**2*exp(-x**2)")
+    factor = 2 / m.sqrt(m.pi)
+
+    def f(y: Any) -> Any:
+        return factor * y**2 * m.exp(-(y**2))
+
+    def gap(y: Any) -> Any:
+        return f(y - 1) - m.exp(m.mpf(1) / 2) * f(y)
+
+    ends = [m.findroot(gap, bracket, solver="anderson") for bracket in ((-0.7, -0.3), (0.2, 0.5), (1.5, 2))]
+    value = m.quad(gap, [ends[0], 0, ends[1]]) + m.quad(gap, [ends[2], 4, 8, 16])
+    assert abs(m.mpf(noise.pair_delta(1, "1/2", digits=12).decimal(12)) - value) < m.mpf(10) ** -11
+
+
+def test_a_zero_at_the_end_of_the_support_may_be_log_concave() -> None:
+    for body in (x**2, sympy.sqrt(1 - x**2), 2 + x - x**2):
+        density = sympy.Piecewise((body, (x >= 0) & (x <= 1)), (0, True))
+        assert dv.CustomNoise(1, dv.CustomNoise.proportional_to(density)).properties["log-concave"] == "proved"
+
+
+def test_numbers_of_hundreds_of_digits_do_not_start_exact_algebra() -> None:
+    noise = dv.CustomNoise(1, "~exp(-x**2) + 10**-400*exp(-abs(x))")  # to factor its bend exactly took minutes
+    assert noise.properties["log-concave"] != "proved"
+
+
 def test_two_peaks_answer_for_one_shift_only() -> None:
     noise = dv.CustomNoise(1, "~exp(-(x - 2)**2/2) + exp(-(x + 2)**2/2)")
     with pytest.raises(NotCovered, match="pair_delta"):
