@@ -89,6 +89,11 @@ def run(request: Request, *, check: bool, known: dict[str, Any] | None = None) -
     with mp.workdps(request.precision()):
         try:
             record["check seconds"], record["check"] = timed(lambda: judged(request, answer), CHECK_PATIENCE)
+            if record["check"] == WRONG:  # the independent route may have lost digits: it must say so again with many more
+                with mp.workdps(5 * request.precision()):
+                    more, again = timed(lambda: judged(request, answer), 20 * CHECK_PATIENCE)
+                record["check seconds"] += more
+                record["check"] = again
         except CannotTell as error:
             record |= {"check": UNDECIDED, "why": str(error)}
         except Hung:
