@@ -15,7 +15,7 @@ demo: $(INSTALLED)
 	@$(BIN)/python examples/demo.py
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto -m "not slow"
 
 coverage: $(INSTALLED)
 	$(BIN)/python -m pytest -n auto --cov

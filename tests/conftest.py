@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 
 # The same examples in every run, whatever the machine's speed: a red run is a fault and never bad luck.
-settings.register_profile("dpverify", max_examples=40, derandomize=True, deadline=None, print_blob=True)
+settings.register_profile("dpverify", max_examples=20, derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("dpverify")
 
 

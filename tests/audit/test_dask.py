@@ -22,7 +22,7 @@ from dpverify.cli.exit_codes import NOTHING_REFUTED, UNUSABLE
 
 distributed = pytest.importorskip("distributed", reason="LOUDLY: dask is not installed: pip install 'dpverify[dask]'")
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # dask, tornado and asyncio warn of one another
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # dask, tornado and asyncio warn of one another
 
 
 @pytest.fixture(scope="module")

@@ -137,6 +137,7 @@ def mostly_shared(data, rng, size):
     return np.stack([np.full(size, data + geometric(rng, 1)[0]), rng.integers(0, 2**40, size)], axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [one_noise_a_batch, each_noise_twice, mostly_shared])
 @pytest.mark.parametrize("seed", range(2))
 def test_sound_mechanisms_that_share_noise_are_not_refuted(mechanism, seed: int) -> None:

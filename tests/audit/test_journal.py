@@ -44,6 +44,7 @@ def test_a_finished_audit_is_repeated_from_its_checkpoint_without_a_call(tmp_pat
     assert before == CALLS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [0, 5, 0.1, 0.4, 0.7, 0.99])
 def test_an_audit_goes_on_wherever_the_file_was_cut(tmp_path: Path, part: float) -> None:
     """Whole frames are kept, what is left of the last one is dropped."""

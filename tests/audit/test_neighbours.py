@@ -162,6 +162,7 @@ def test_the_worst_of_several_pairs_is_audited_on_fresh_outputs() -> None:
     assert recheck(result.evidence).verdict is Verdict.REFUTED
 
 
+@pytest.mark.slow
 def test_however_many_pairs_are_tried_a_true_claim_is_not_refuted_more_often() -> None:
     """Eight pairs that all attain the claim, at alpha = .2: of 12 audits more than 10 refute with probability 2e-7 at most."""
 

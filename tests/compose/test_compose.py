@@ -78,7 +78,7 @@ def test_two_laplace_releases_by_quadrature(first: Fraction, second: Fraction, e
 
 
 @given(some=st.lists(shifts, min_size=1, max_size=3), count=st.integers(1, 4), epsilon=st.fractions(-3, 8, max_denominator=20))
-@settings(max_examples=40)
+@settings(max_examples=16)
 def test_order_and_grouping_do_not_matter(some: list[Fraction], count: int, epsilon: Fraction) -> None:
     noises = [dv.Laplace(1, sensitivity=shift) for shift in some]
     grouped = composed(*((noise, count) for noise in noises))

@@ -62,7 +62,7 @@ def test_clamping_breaks_the_probabilistic_guarantee_of_gaussian_noise() -> None
 
 
 @given(shift=st.fractions("1/20", 3, max_denominator=20), share=st.fractions("1/20", "19/20", max_denominator=20))
-@settings(max_examples=30)
+@settings(max_examples=12)
 def test_the_atom_has_exactly_that_loss(shift: Fraction, share: Fraction) -> None:
     noise = dv.Logistic(1, sensitivity=shift)
     mass = largest_clamped_atom(noise, shift * share).upper

@@ -57,7 +57,7 @@ HUGE = fmpq(10**9)
 
 
 @given(weights=st.lists(positive, min_size=1, max_size=5), squared=positive)
-@settings(max_examples=60)
+@settings(max_examples=24)
 def test_linear_sums_have_the_length_of_their_weights(weights: list[fmpq], squared: fmpq) -> None:
     with working_precision(150):
         found = ball_maximum([Linear(a, HUGE) for a in weights], squared)
@@ -67,7 +67,7 @@ def test_linear_sums_have_the_length_of_their_weights(weights: list[fmpq], squar
 
 
 @given(weights=st.lists(positive, min_size=2, max_size=4), caps=st.lists(positive, min_size=4, max_size=4), squared=positive)
-@settings(max_examples=60)
+@settings(max_examples=24)
 def test_active_caps(weights: list[fmpq], caps: list[fmpq], squared: fmpq) -> None:
     """Against the closed form: coordinates at their caps, the rest along the weights that are left."""
     parts = [Linear(a, cap) for a, cap in zip(weights, caps, strict=False)]
@@ -107,7 +107,7 @@ def test_a_slack_ball_and_a_tight_one() -> None:
     starts=st.lists(st.fractions(0, 1, max_denominator=64), min_size=2, max_size=2),
     multiplier=st.fractions(0, 20, max_denominator=8),
 )
-@settings(max_examples=60)
+@settings(max_examples=24)
 def test_no_start_can_make_it_wrong(starts: list[object], multiplier: object) -> None:
     """Point and multiplier need not be trusted: both bounds hold at any of them."""
     parts = [Hill(fmpq(1), fmpq(1)), Hill(fmpq(2), fmpq(1))]

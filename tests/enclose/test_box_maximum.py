@@ -73,7 +73,7 @@ def on_unit(function: object, dimensions: int = 1, bits: int = 80, prec: int = 1
 
 
 @given(rate=st.integers(1, 60), slope=st.fractions(-30, 30, max_denominator=20))
-@settings(max_examples=60)
+@settings(max_examples=24)
 def test_the_maximum_of_a_wave(rate: int, slope: Fraction) -> None:
     """Its stationary points are known: cos(rate x) = -slope/rate."""
     found = on_unit(Wave(rate, fmpq(slope.numerator, slope.denominator)))

@@ -98,7 +98,7 @@ def at_most(family: Any, scale: float, epsilon: str, delta: str, sensitivity: st
 
 
 @given(family=any_family, epsilon=epsilons, delta=deltas | st.just("0"), sensitivity=sensitivities)
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_the_calibrated_double_is_the_least_that_satisfies(family: Any, epsilon: str, delta: str, sensitivity: str) -> None:
     assume(is_possible(family, epsilon, delta))
     scale = getattr(family.calibrate(epsilon=epsilon, delta=delta, sensitivity=sensitivity), family.scale_name)
@@ -114,7 +114,7 @@ def test_a_scale_one_ulp_smaller_is_seen_to_fail(family: Any) -> None:
 
 
 @given(family=any_family, epsilon=decimals("1e-6", "100"), delta=deltas, sensitivity=sensitivities)
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_the_three_questions_agree(family: Any, epsilon: str, delta: str, sensitivity: str) -> None:
     scale = family.bound(epsilon=epsilon, delta=delta, sensitivity=sensitivity, digits=30)
     loose, tight = (family(end, sensitivity=sensitivity) for end in (scale.exact_lower, scale.exact_upper))
@@ -130,7 +130,7 @@ def test_the_three_questions_agree(family: Any, epsilon: str, delta: str, sensit
     shift=moderate,
     points=st.lists(st.fractions(-40, 40, max_denominator=64), min_size=3, max_size=3, unique=True),
 )
-@settings(max_examples=300)
+@settings(max_examples=120)
 def test_the_profile_falls_and_is_convex_in_exp_epsilon(family: Any, shift: str, points: list[Fraction]) -> None:
     low, middle, high = sorted(points)
     noise = family(1, sensitivity=shift)
@@ -170,7 +170,7 @@ def between(enclosure: Enclosure) -> arb:
     sensitivity=sensitivities,
     factor=st.fractions("1/1000", 1000, max_denominator=1000),
 )
-@settings(max_examples=80)
+@settings(max_examples=32)
 def test_the_least_scale_is_linear_in_the_sensitivity(
     family: Any, epsilon: str, delta: str, sensitivity: str, factor: Fraction
 ) -> None:
@@ -181,7 +181,7 @@ def test_the_least_scale_is_linear_in_the_sensitivity(
 
 
 @given(family=any_family, epsilon=st.fractions(-5, 20, max_denominator=100), shift=moderate, more=st.integers(16, 60))
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_enclosures_nest_with_precision(family: Any, epsilon: Fraction, shift: str, more: int) -> None:
     noise = family(1, sensitivity=shift)
     wide, narrow = noise.delta(epsilon), noise.delta(epsilon, digits=more)
@@ -236,7 +236,7 @@ def density(noise: AdditiveNoise, x: acb) -> acb:
 
 
 @given(family=st.sampled_from(HALF_LINE), epsilon=moderate, delta=decimals("1e-200", "0.9"), sensitivity=sensitivities)
-@settings(max_examples=40)
+@settings(max_examples=16)
 def test_the_second_opinion_agrees(family: Any, epsilon: str, delta: str, sensitivity: str) -> None:
     asked = {"epsilon": epsilon, "delta": delta, "sensitivity": sensitivity}
     first, second = family.bound(**asked, digits=30), family.bound(**asked, digits=30, arithmetic="mpmath")

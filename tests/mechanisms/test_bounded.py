@@ -73,7 +73,7 @@ def at_most(mechanism: Any, level: str) -> bool:
 
 @each_family
 @given(epsilon=epsilons, p=exponents, sensitivity=sensitivities, ratio=ratios, ball=st.booleans())
-@settings(max_examples=30)
+@settings(max_examples=12)
 def test_the_calibrated_double_is_the_least_that_satisfies(
     family: Any, epsilon: str, p: str, sensitivity: str, ratio: Fraction, ball: bool
 ) -> None:
@@ -131,7 +131,7 @@ def test_only_lengths_matter(family: Any, p: str, low: Fraction) -> None:
 
 @each_family
 @given(p=exponents, scales=st.lists(decimals("1e-2", "1e2"), min_size=2, max_size=2, unique=True), ball=st.booleans())
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_more_noise_is_more_private(family: Any, p: str, scales: list[str], ball: bool) -> None:
     small, large = sorted(scales, key=float)
     domain = {"upper": "7/2", "adjacency": "l2" if ball else "box"}
@@ -146,6 +146,7 @@ def test_enclosures_nest_with_precision(family: Any, p: str, scale: str, more: i
     assert mechanism.epsilon(0).overlaps(mechanism.epsilon(0, digits=more))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "p"), [(family, p) for family in FAMILIES for p in (["1/2", "1", "3/2", "3"] if shape(family, "1") else ["2"])]
 )
@@ -259,7 +260,7 @@ def test_no_pair_of_true_answers_is_worse(family: Any, p: str, b: Fraction, shif
 
 
 @given(b=st.fractions("1/2", 4, max_denominator=16), shift=st.fractions("1/20", 1, max_denominator=20), p=exponents)
-@settings(max_examples=40)
+@settings(max_examples=16)
 def test_inflated_bounds_are_atoms_of_clamped_noise(b: Fraction, shift: Fraction, p: str) -> None:
     """The ratio of the masses that are moved to a bound, by integrals; and no ratio of densities exceeds the level."""
     assume(p != "40")
@@ -284,7 +285,7 @@ def test_inflated_bounds_are_atoms_of_clamped_noise(b: Fraction, shift: Fraction
     p=st.sampled_from(["1/2", "1", "3/2", "2", "3", "6"]),
     length=st.fractions("1/4", 1, max_denominator=8),
 )
-@settings(max_examples=40)
+@settings(max_examples=16)
 def test_the_gains_are_concave_where_it_is_claimed(theta: str, p: str, length: Fraction) -> None:
     """Certified second differences; and the slopes, bends and pulls that the searches use are derivatives."""
     exact_p, side = fmpq(*Fraction(p).as_integer_ratio()), fmpq(length.numerator, length.denominator)
@@ -382,7 +383,7 @@ def test_a_ball_lies_between_its_inner_and_its_outer_box(family: Any, epsilon: s
 
 
 @given(epsilon=moderate_epsilons, lengths=st.lists(decimals("1", "20"), min_size=2, max_size=3), part=st.floats(0.05, 0.999))
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_no_shift_on_the_ball_gains_more(epsilon: str, lengths: list[str], part: float) -> None:
     """Shifts of the right length in random directions, as boxes, against the certified maximum of the bounded Gaussian."""
     radius = part * math.hypot(*map(float, lengths))
@@ -682,6 +683,7 @@ def test_samplers_of_several_coordinates() -> None:
         dv.BoundedGaussian(2, upper=(10, 8)).sampler(granularity=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [dv.BoundedLaplace, dv.BoundaryInflatedGeneralizedGaussian], ids=lambda family: family.name)
 def test_the_auditor_refutes_too_small_a_claim_and_not_the_right_one(family: Any) -> None:
     mechanism = member(family, "1/2", "2", upper=2)

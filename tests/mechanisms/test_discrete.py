@@ -117,7 +117,7 @@ def weights(family: Any, scale: Fraction, reach: int) -> dict[int, Any]:
 
 @each_family
 @given(scale=st.fractions("1/5", 6, max_denominator=20), d=st.integers(1, 5), epsilon=st.fractions(-4, 8, max_denominator=10))
-@settings(max_examples=40)
+@settings(max_examples=16)
 def test_the_profile_is_the_sum_of_positive_parts(family: Any, scale: Fraction, d: int, epsilon: Fraction) -> None:
     """The definition, summed in mpmath over all the outputs that matter; for the clamped law over the clamped outputs."""
     with mpmath.workdps(60):
@@ -142,7 +142,7 @@ def test_the_profile_is_the_sum_of_positive_parts(family: Any, scale: Fraction, 
     d=st.integers(1, 40),
     points=st.lists(st.fractions(-9, 9, max_denominator=64), min_size=3, max_size=3, unique=True),
 )
-@settings(max_examples=40)
+@settings(max_examples=16)
 def test_the_profile_falls_and_is_convex_in_exp_epsilon(family: Any, scale: str, d: int, points: list[Fraction]) -> None:
     low, middle, high = sorted(points)
     first, second, third = (member(family, scale, d).delta(point, digits=30) for point in (low, middle, high))
@@ -157,7 +157,7 @@ def test_the_profile_falls_and_is_convex_in_exp_epsilon(family: Any, scale: str,
 
 @each_family
 @given(scale=decimals("1e-1", "1e3"), d=st.integers(1, 40), epsilon=st.fractions(-9, 9, max_denominator=64))
-@settings(max_examples=40)
+@settings(max_examples=16)
 def test_the_reflection_identity(family: Any, scale: str, d: int, epsilon: Fraction) -> None:
     noise = member(family, scale, d)
     here, mirrored = noise.delta(epsilon, digits=40), noise.delta(-epsilon, digits=40)
@@ -168,7 +168,7 @@ def test_the_reflection_identity(family: Any, scale: str, d: int, epsilon: Fract
 
 @each_family
 @given(scale=decimals("1e-1", "1e4"), d=sizes(10**6), epsilon=decimals("1e-6", "20"), more=st.integers(16, 60))
-@settings(max_examples=40)
+@settings(max_examples=16)
 def test_enclosures_nest_with_precision(family: Any, scale: str, d: int, epsilon: str, more: int) -> None:
     noise = member(family, scale, d)
     wide, narrow = noise.delta(epsilon), noise.delta(epsilon, digits=more)
@@ -178,7 +178,7 @@ def test_enclosures_nest_with_precision(family: Any, scale: str, d: int, epsilon
 
 @each_family
 @given(scale=decimals("1e-1", "1e4"), d=sizes(10**6), delta=decimals("1e-300", "0.9"))
-@settings(max_examples=60)
+@settings(max_examples=24)
 def test_epsilon_is_the_inverse_of_delta(family: Any, scale: str, d: int, delta: str) -> None:
     noise = member(family, scale, d)
     epsilon = noise.epsilon(delta, digits=30)
@@ -209,7 +209,7 @@ def at_most(family: Any, scale: float, epsilon: str, delta: str, d: int) -> bool
 @example(epsilon="5.000000e+01", delta="1.000000e-06", d=1)
 @example(epsilon="2.000000e+00", delta="1.200000e-01", d=1)
 @example(epsilon="1.000000e-12", delta="1.000000e-300", d=1)
-@settings(max_examples=40)
+@settings(max_examples=16)
 def test_the_calibrated_double_is_the_least_that_satisfies(family: Any, epsilon: str, delta: str, d: int) -> None:
     assume(is_pure(family) or delta != "0")
     found = family.calibrate(epsilon=epsilon, delta=delta, sensitivity=d, **shape_of(family, d))
@@ -220,7 +220,7 @@ def test_the_calibrated_double_is_the_least_that_satisfies(family: Any, epsilon:
 
 @each_family
 @given(epsilon=decimals("1e-2", "20"), delta=decimals("1e-9", "0.6"), d=st.integers(1, 6), share=st.floats(0.001, 0.999))
-@settings(max_examples=60)
+@settings(max_examples=24)
 def test_no_smaller_scale_satisfies(family: Any, epsilon: str, delta: str, d: int, share: float) -> None:
     least = family.bound(epsilon=epsilon, delta=delta, sensitivity=d, **shape_of(family, d)).lower
     assert not at_most(family, share * least, epsilon, delta, d)
@@ -267,7 +267,7 @@ def _from_the_hump(found: Any) -> Any:
 
 
 @given(epsilon=decimals("1e-3", "5"), delta=decimals("1e-9", "0.9"), d=st.integers(1, 8))
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_more_noise_is_more_private_for_the_discrete_laplace(epsilon: str, delta: str, d: int) -> None:
     family = by_name("discrete-laplace")
     least = family.bound(epsilon=epsilon, delta=delta, sensitivity=d)
@@ -418,7 +418,7 @@ def test_the_pair_answers_for_its_laws(family: Any, scale: Fraction, d: int, ord
 
 @each_family
 @given(scale=decimals("0.3", "40"), d=st.integers(1, 9), tail=decimals("1e-30", "0.999"))
-@settings(max_examples=40)
+@settings(max_examples=16)
 def test_the_loss_quantile_is_the_least_loss_with_so_small_a_tail(family: Any, scale: str, d: int, tail: str) -> None:
     (pair,) = member(family, scale, d).dominating_pairs()
     exact = fmpq(*map(int, Fraction(tail).as_integer_ratio()))
@@ -455,7 +455,7 @@ def direct_sum(v: Fraction, start: int | None, shift: Fraction = Fraction(0)) ->
     bits=st.sampled_from([64, 120, 300]),
     shift=st.fractions(0, 3, max_denominator=9),
 )
-@settings(max_examples=60)
+@settings(max_examples=24)
 def test_sums_over_the_integers(v: Fraction, k: int, bits: int, shift: Fraction) -> None:
     exact = fmpq(v.numerator, v.denominator)
     with mpmath.workdps(90):

@@ -22,7 +22,7 @@ exponents = st.sampled_from(["1", "3/2", "2", "3", "7"])
 
 
 @given(p=exponents, shifts=st.lists(st.fractions("1/10", 10, max_denominator=10), min_size=1, max_size=4))
-@settings(max_examples=40)
+@settings(max_examples=16)
 def test_the_level_is_the_norm_over_the_scale(p: str, shifts: list[Fraction]) -> None:
     mechanism = KNorm("3/2", p, len(shifts), sensitivity=tuple(shifts), adjacency="box")
     norm = sum(float(d) ** float(Fraction(p)) for d in shifts) ** (1 / float(Fraction(p)))
@@ -32,7 +32,7 @@ def test_the_level_is_the_norm_over_the_scale(p: str, shifts: list[Fraction]) ->
 
 
 @given(p=exponents, count=st.integers(1, 5), seed=st.integers(0, 2**32))
-@settings(max_examples=40)
+@settings(max_examples=16)
 def test_no_shift_on_a_euclidean_ball_is_longer(p: str, count: int, seed: int) -> None:
     level = KNorm(1, p, count, sensitivity=2, adjacency="l2").epsilon(0)
     exponent, rng = float(Fraction(p)), random.Random(seed)
@@ -121,6 +121,7 @@ def test_the_sampler_follows_the_law(p: str) -> None:
     assert KNorm(2, p).sampler()(1, np.random.default_rng(5), 7).shape == (7,)
 
 
+@pytest.mark.slow
 def test_the_auditor_refutes_too_small_a_claim_and_not_the_right_one() -> None:
     mechanism = KNorm(1, 2, 2, sensitivity=1)
     asked = {"inputs": mechanism.neighbours(), "delta": 0, "samples": 20_000, "seed": 3, "outputs": "reals", "alpha": 1e-6}

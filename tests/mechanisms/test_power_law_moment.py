@@ -50,7 +50,7 @@ def test_the_bounds_and_the_integral_hold_the_value(
         assert integrated.rad() < abs(value) * arb(2) ** -50
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.fractions("9/8", 12, max_denominator=8),
     st.fractions("1/20", 8, max_denominator=20),

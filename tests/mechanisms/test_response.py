@@ -38,7 +38,7 @@ FLIPS = st.fractions("1/1000", "1/2", max_denominator=1000)
 
 @each_family
 @given(flip=FLIPS, k=st.integers(2, 9), epsilon=st.fractions(-5, 9, max_denominator=9))
-@settings(max_examples=60)
+@settings(max_examples=24)
 def test_the_profile_is_the_sum_over_reports(family: Any, flip: Fraction, k: int, epsilon: Fraction) -> None:
     noise = family(flip=flip, **shape_of(family, k))
     values = noise.values
@@ -61,7 +61,7 @@ def test_the_profile_is_the_sum_over_reports(family: Any, flip: Fraction, k: int
 
 @each_family
 @given(epsilon=decimals("1e-12", "500"), delta=decimals("1e-300", "0.999") | st.just("0"), k=st.integers(2, 30))
-@settings(max_examples=60)
+@settings(max_examples=24)
 def test_the_calibrated_double_is_the_least_that_satisfies(family: Any, epsilon: str, delta: str, k: int) -> None:
     shape = shape_of(family, k)
     flip = family.calibrate(epsilon=epsilon, delta=delta, **shape).flip
@@ -81,7 +81,7 @@ def test_the_calibrated_double_is_the_least_that_satisfies(family: Any, epsilon:
 
 @each_family
 @given(flip=decimals("1e-9", "0.5"), delta=decimals("1e-12", "0.9") | st.just("0"), k=st.integers(2, 9))
-@settings(max_examples=40)
+@settings(max_examples=16)
 def test_the_three_questions_agree(family: Any, flip: str, delta: str, k: int) -> None:
     shape = shape_of(family, k)
     noise = family(flip=flip, **shape)

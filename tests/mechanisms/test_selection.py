@@ -42,7 +42,7 @@ def test_every_family_is_among_the_kinds() -> None:
 
 @each_kind
 @given(epsilon=decimals("1e-12", "500"), delta=decimals("1e-300", "0.999") | st.just("0"), sensitivity=decimals("1e-9", "1e9"))
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_the_calibrated_double_is_the_least(family: Any, shape: Any, epsilon: str, delta: str, sensitivity: str) -> None:
     scale = family.calibrate(epsilon=epsilon, delta=delta, sensitivity=sensitivity, **shape).scale
 
@@ -102,7 +102,7 @@ def test_laws_are_the_integrals_over_the_noise(scores: list[Any]) -> None:
 
 
 @given(scores=st.lists(st.fractions(-3, 3, max_denominator=2), min_size=2, max_size=5))
-@settings(max_examples=30)
+@settings(max_examples=12)
 def test_permute_and_flip_is_what_its_name_says(scores: list[Fraction]) -> None:
     """The law by going through all subsets that fail before: the mean over random orders, by inclusion and exclusion."""
     family = by_name("permute-and-flip")
@@ -241,7 +241,7 @@ def test_what_cannot_be_asked() -> None:
 
 
 @given(d=decimals("1e-6", "60"), share=st.floats(0, 0.999))
-@settings(max_examples=40)
+@settings(max_examples=16)
 def test_the_profile_of_the_laplace_difference_is_its_largest_excess(d: str, share: float) -> None:
     noise = LaplaceDifference(1, sensitivity=d)
     epsilon = Fraction(share) * Fraction(d)

@@ -188,6 +188,7 @@ def near(enclosure: Enclosure, value: Any, digits: int) -> bool:
     return bool(abs(value - (low + high) / 2) <= (high - low) + m.mpf(10) ** -digits * (abs(value) + m.mpf(10) ** -12))
 
 
+@pytest.mark.slow
 @each_law
 @given(eps=st.fractions("1/50", 4, max_denominator=50), shift=st.fractions("1/5", 5, max_denominator=20))
 @settings(max_examples=2)
@@ -243,7 +244,7 @@ def test_moments_are_the_integrals(law: Any, order: int) -> None:
     epsilon=st.fractions("1/100", 20, max_denominator=100),
     delta=st.sampled_from(["1e-200", "1e-9", "0.001", "0.4", "0.97"]),
 )
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_p_1_is_laplace_and_p_2_is_gaussian_noise(epsilon: Fraction, delta: str) -> None:
     asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "sensitivity": "7/5", "digits": 25}
     laplace, gaussian = dv.Laplace.bound(**asked), dv.Gaussian.bound(**asked)
@@ -259,7 +260,7 @@ def test_p_1_is_laplace_and_p_2_is_gaussian_noise(epsilon: Fraction, delta: str)
 
 
 @given(p=st.fractions("1/3", 12, max_denominator=12), epsilon=st.fractions("1/10", 5, max_denominator=10))
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_both_conventions_are_the_same_noise(p: Fraction, epsilon: Fraction) -> None:
     noise = dv.Subbotin("3/4", p)
     other = noise.generalized_gaussian_scale(digits=40)
@@ -383,7 +384,7 @@ def test_triangular_noise_has_an_infimum_that_no_epsilon_reaches() -> None:
 
 
 @given(epsilon=st.fractions("1/50", 8, max_denominator=50), power=st.integers(1, 40))
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_the_published_truncated_laplace_mechanism_is_tight(epsilon: Fraction, power: int) -> None:
     delta = Fraction(1, 2**power)
     noise = dv.TruncatedLaplace.published(epsilon=epsilon, delta=delta, sensitivity="7/3")
@@ -494,7 +495,7 @@ def test_fisher_informations_are_known_or_infinite() -> None:
     epsilon=st.fractions("1/50", 6, max_denominator=50),
     delta=st.sampled_from(["1e-100", "1e-6", "0.01", "0.3", "0.5", "0.8"]),
 )
-@settings(max_examples=40)
+@settings(max_examples=16)
 def test_the_pairwise_bound_is_where_the_loss_tail_passes_delta(p: Fraction, epsilon: Fraction, delta: str) -> None:
     for family in (dv.GeneralizedGaussian, dv.Subbotin):
         asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "p": p, "sensitivity": "5/3", "digits": 30}
@@ -554,6 +555,7 @@ def test_the_pair_has_the_profile_and_the_tail_of_the_loss(law: Any, eps: Fracti
             assert one.loss_limit() >= 0 if isinstance(one.loss_limit(), fmpq) else not one.loss_limit() < 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", [law for law in LAWS if law[0] not in BOUNDED], ids=lambda law: law[0])
 def test_power_moments_and_mean_losses_are_the_integrals(law: Any) -> None:
     name, shape, f, kinks, reach = law

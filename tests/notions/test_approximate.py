@@ -25,7 +25,7 @@ def test_the_profile_is_the_mechanisms(family: Any, shift: Any, epsilon: Any) ->
 
 
 @given(family=families, shift=shifts, power=st.floats(-250, -0.01))
-@settings(max_examples=60)
+@settings(max_examples=24)
 def test_the_least_epsilon_is_the_mechanisms(family: Any, shift: Any, power: float) -> None:
     noise, delta = family(1, sensitivity=shift), f"{10**power:.6e}"
     assert approximate.least_epsilon(noise, delta, digits=25).overlaps(noise.epsilon(delta, digits=30))

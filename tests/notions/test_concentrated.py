@@ -83,7 +83,7 @@ def test_gaussian_noise_is_exact() -> None:
 
 
 @given(family=families, shift=shifts, share=st.fractions("1/100", "99/100", max_denominator=100))
-@settings(max_examples=40)
+@settings(max_examples=16)
 def test_tau_bounds_the_tail_and_no_smaller_tau_does(family: Any, shift: Fraction, share: Fraction) -> None:
     noise = family(1, sensitivity=shift)
     found = concentrated.mean_concentrated(noise)

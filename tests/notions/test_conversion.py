@@ -78,7 +78,7 @@ def test_laplace_noise_is_never_worse_than_its_pure_guarantee(family: Any) -> No
 
 
 @given(rho=st.fractions("1/1000", 20, max_denominator=1000), epsilon=epsilons, delta=deltas)
-@settings(max_examples=60)
+@settings(max_examples=24)
 def test_zcdp_bounds_the_gaussian_that_has_it(rho: Any, epsilon: Any, delta: str) -> None:
     """N(mu, 1) has rho = mu^2/2 and nothing beyond; the conversion must not fall below what is true of it."""
     pair = GaussianPair(mu_squared=fmpq(2 * rho.numerator, rho.denominator))
@@ -231,7 +231,7 @@ def test_what_cannot_be_answered_is_explained(make: Any, said: str) -> None:
     epsilon=epsilons,
     name=st.sampled_from(["laplace", "logistic"]),
 )
-@settings(max_examples=60)
+@settings(max_examples=24)
 def test_group_privacy_bounds_the_mechanism_further_out(shift: Any, size: int, epsilon: Any, name: str) -> None:
     """At `size` times the sensitivity the mechanism itself is never worse than the guarantee for groups of that size."""
     one, many = (by_name(name)(1, sensitivity=shift * times) for times in (1, size))
@@ -256,7 +256,7 @@ def test_gaussian_groups_are_exact() -> None:
     epsilon=epsilons,
     share=st.fractions("1/100", "99/100", max_denominator=100),
 )
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_one_order_bounds_every_pair_of_coins(order: Any, divergence: Any, epsilon: Any, share: Any) -> None:
     """A pair of coins (p, q), q the least that the divergence allows: none has a larger p - e^epsilon q, and the formula of
     Canonne, Kamath and Steinke is never below."""

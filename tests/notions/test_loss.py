@@ -42,7 +42,7 @@ def test_mean_and_variance_are_those_of_the_cdf(family: Any, shift: Fraction) ->
 
 
 @given(family=families, shift=shifts, epsilon=st.fractions(-3, 8, max_denominator=40))
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_the_profile_lies_between_the_discretisations(family: Any, shift: Fraction, epsilon: Fraction) -> None:
     noise = family(1, sensitivity=shift)
     law = loss.of(noise)

@@ -23,7 +23,7 @@ deltas = st.floats(-200, -0.05).map(lambda power: f"{10**power:.6e}")
 
 
 @given(family=families, shift=shifts, delta=deltas, reading=readings)
-@settings(max_examples=80)
+@settings(max_examples=32)
 def test_the_least_epsilon_is_where_the_tail_meets_delta(family: Any, shift: Any, delta: str, reading: str) -> None:
     noise = family(1, sensitivity=shift)
     least = probabilistic.least_epsilon(noise, delta, reading=reading, digits=30)
@@ -42,7 +42,7 @@ def test_probabilistic_dp_is_never_below_approximate_dp(family: Any, shift: Any,
 
 
 @given(family=families, delta=deltas, epsilon=st.fractions("1/100", 30, max_denominator=100), reading=readings)
-@settings(max_examples=80)
+@settings(max_examples=32)
 def test_the_least_scale_has_that_epsilon(family: Any, delta: str, epsilon: Any, reading: str) -> None:
     least = family.bound_probabilistic(epsilon=epsilon, delta=delta, sensitivity=3, reading=reading, digits=30)
     enough = family(least.exact_upper, sensitivity=3)

@@ -33,7 +33,7 @@ class IntegratedGaussian(dv.Gaussian):
 
 
 @given(name=st.sampled_from(["laplace", "logistic", "gaussian"]), shift=shifts, order=orders)
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_the_closed_forms_are_the_integrals(name: str, shift: Fraction, order: Fraction) -> None:
     family = IntegratedGaussian if name == "gaussian" else by_name(name)
     noise, exact = family(1, sensitivity=shift), fmpq(order.numerator, order.denominator)
@@ -89,7 +89,7 @@ def test_a_curve_is_its_points() -> None:
 
 
 @given(family=families, shift=shifts, power=st.floats(-40, -1))
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_what_an_order_gives_is_sound_and_not_far_off(family: Any, shift: Fraction, power: float) -> None:
     noise, delta = family(1, sensitivity=shift), f"{10**power:.6e}"
     given_by_order = renyi.approximate_epsilon(noise, delta)

@@ -56,7 +56,7 @@ def test_the_dual_of_the_dual_is_the_profile(family: Any, shift: Fraction, epsil
 
 
 @given(family=families, shift=shifts, level=levels)
-@settings(max_examples=50)
+@settings(max_examples=20)
 def test_the_dual_of_the_profile_is_the_closed_form(family: Any, shift: Fraction, level: Fraction) -> None:
     pair = family(1, sensitivity=shift).dominating_pair()
     with working_precision(220):

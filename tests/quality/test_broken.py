@@ -18,6 +18,8 @@ from dpverify.audit.api import audit
 from dpverify.audit.evidence import recheck
 from dpverify.guarantees import Verdict
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:

@@ -18,6 +18,8 @@ import pytest
 from dpverify.audit.api import audit
 from dpverify.guarantees import Verdict
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:

@@ -21,6 +21,8 @@ from dpverify.mechanisms import by_name, names
 from dpverify.mechanisms._additive import AdditiveNoise
 from dpverify.samplers.sampler import EXACT, IDEAL_MODEL_DOUBLE
 
+pytestmark = pytest.mark.slow
+
 ALPHA = 1e-7
 SAMPLES = 5_000
 LARGEST = 20

@@ -102,6 +102,7 @@ def test_inversion_follows_the_cdf(law: Any) -> None:
     assert np.allclose(law.cdf(found), levels, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", [stats.norm, stats.cauchy, stats.uniform(0.123, 0.03), stats.laplace, stats.norm(50, 0.01)])
 def test_a_table_is_a_cdf_to_eleven_digits(law: Any) -> None:
     """Smooth, kinked, with jumps, heavy tails, and far from where the search begins."""

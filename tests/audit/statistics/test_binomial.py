@@ -74,7 +74,7 @@ def test_upper_satisfies_its_equation_and_its_neighbours_do_not(pair: tuple[int,
     assert 1 - exact_tail(successes + 1, trials, Fraction(below)) > Fraction(alpha)
 
 
-@settings(max_examples=40)
+@settings(max_examples=16)
 @given(counts(10**9), LEVELS)
 def test_bounds_of_large_counts_are_certified_by_another_algorithm(pair: tuple[int, int], alpha: float) -> None:
     # the regularised incomplete beta function of Arb is a hypergeometric series: slow here, and independent of `tails`

@@ -166,7 +166,7 @@ DELTAS = st.sampled_from([0.0, 1e-6, 1e-3, 0.05])
 ALPHAS = st.sampled_from([0.1, 0.01, 1e-3, 1e-6])
 
 
-@settings(max_examples=40)
+@settings(max_examples=16)
 @given(counts_of(3000), DELTAS, ALPHAS)
 def test_decision_and_bound_agree(counts: Counts, delta: float, alpha: float) -> None:
     bound = epsilon_lower(counts, delta=delta, alpha=alpha, design="fixed")
@@ -246,6 +246,7 @@ def test_without_other_hits_the_conditional_bound_has_a_closed_form() -> None:
         assert bound == pytest.approx(-math.log(math.expm1(-math.log(alpha) / hits)), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.0, 1e-5, 1e-3])
 @pytest.mark.parametrize("draws", [1000, 10**6])
 @pytest.mark.parametrize("alpha", [0.05, 1e-3, 1e-5])

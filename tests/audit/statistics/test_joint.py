@@ -48,7 +48,7 @@ def test_certain_hits_leave_the_other_side_only(region: Region, q: float) -> Non
     assert abs(probability(region, Fraction(1), Fraction(q)) - Fraction(value)) <= Fraction(error)
 
 
-@settings(max_examples=40)
+@settings(max_examples=16)
 @given(
     regions(),
     st.sampled_from(["1", "11/10", "3", "40"]),
