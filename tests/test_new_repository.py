@@ -71,7 +71,7 @@ def test_three_lines_make_a_red_gate_that_explains_itself(project, tmp_path: Pat
         "1 failed, 1 passed",
         "refuted: broken_count does not satisfy epsilon = 1, delta = 0.",
         "witness   output ",
-        "cause     probably: Noise that scales as sensitivity/epsilon would have to be at least ",
+        "cause     probably: scale or sensitivity; the noise is too small for how far the answer moves",
         "fix       Multiply the scale by ",
         "recheck   dpverify recheck .dpverify/evidence/broken_count-",
         "not refuted  sound_count: epsilon = 1, delta = 0; ",

@@ -162,8 +162,9 @@ def audit(
         def result(interrupted: str | None = None) -> AuditResult:
             undecided = interrupted or engine.undecided
             found = findings(tested, engine.records, undecided)
-            causes = [] if found.witness is None else [engine.cause(found.witness)]
-            notes = tuple(dict.fromkeys([*engine.notes, *causes, *([undecided] if undecided else [])]))
+            cause = None if found.witness is None else engine.cause(found.witness)
+            told = [*engine.notes, None if cause is None else str(cause), undecided]
+            notes = tuple(dict.fromkeys(note for note in told if note is not None))
             drawn = (sampler.drawn[0], sampler.drawn[1])
             evidence = evidence_of(
                 claim=tested,
@@ -197,6 +198,7 @@ def audit(
                 notes=notes,
                 evidence=evidence,
                 bounds=found.bounds,
+                cause=cause,
             )
 
         try:

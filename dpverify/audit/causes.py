@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpverify.audit.result import Witness
+from dpverify.audit.result import Cause, Witness
 from dpverify.audit.table import Floats, Table
 
 FEWEST = 400
@@ -19,31 +19,33 @@ FEWEST = 400
 FEWEST_UNMATCHED = 10
 
 
-def likely_cause(witness: Witness, explored: tuple[Sequence[Table], Sequence[Table]], epsilon: float, *, reused: bool) -> str:
-    """One sentence that begins with "Likely cause:"; `reused`: outputs of one batch depended on each other."""
-    return f"Likely cause: {_cause(witness, explored, epsilon, reused=reused)}"
-
-
-def _cause(witness: Witness, explored: tuple[Sequence[Table], Sequence[Table]], epsilon: float, *, reused: bool) -> str:
+def likely_cause(witness: Witness, explored: tuple[Sequence[Table], Sequence[Table]], epsilon: float, *, reused: bool) -> Cause:
+    """What the witness and the exploration outputs look like; `reused`: outputs of one batch depended on each other."""
     if reused:
-        return "reused randomness; the noise is not drawn afresh for every output (a fixed seed, a key or a draw used twice)."
+        text = "reused randomness; the noise is not drawn afresh for every output (a fixed seed, a key or a draw used twice)."
+        return Cause(kind="reuse", text=text)
     if witness.precise:
-        return "floating point; the low-order bits of an output show the answer to which the noise was added."
+        text = "floating point; the low-order bits of an output show the answer to which the noise was added."
+        return Cause(kind="precision", text=text)
     if all(tables and all(_is_constant(table) for table in tables) for tables in explored):
-        return "reused randomness, or none; an input gives the same output again and again (a fixed seed, noise left out)."
+        text = "reused randomness, or none; an input gives the same output again and again (a fixed seed, noise left out)."
+        return Cause(kind="constant", text=text)
     spreads = [_spread(tables) for tables in explored]
     if spreads[0] is not None and spreads[1] is not None:
         sizes = min(sum(table.size for table in tables) for tables in explored)
         ratio = spreads[1] / spreads[0]
         if abs(math.log(ratio)) > 0.05 + 8 / math.sqrt(sizes):
-            return f"scale; the noise depends on the data: its spread on inputs[1] is {ratio:.3g} times that on inputs[0]."
+            text = f"scale; the noise depends on the data: its spread on inputs[1] is {ratio:.3g} times that on inputs[0]."
+            return Cause(kind="scale", text=text)
     if witness.other_hits == 0 and witness.hits >= FEWEST_UNMATCHED and witness.epsilon_lower > 2 * epsilon:
-        return (
+        text = (
             f"support; inputs[{witness.likelier}] gives outputs that inputs[{1 - witness.likelier}] does not give (bounds, "
             f"rounding, missing values or a release without noise that depend on the data)."
         )
+        return Cause(kind="support", text=text)
     factor = f" by a factor of at least {witness.epsilon_lower / epsilon:.3g}" if epsilon > 0 else ""
-    return f"scale or sensitivity; the noise is too small for how far the answer moves between these inputs{factor}."
+    text = f"scale or sensitivity; the noise is too small for how far the answer moves between these inputs{factor}."
+    return Cause(kind="scale", text=text)
 
 
 def _is_constant(table: Table) -> bool:

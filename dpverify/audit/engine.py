@@ -21,7 +21,7 @@ from dpverify.audit.exploration import Forecast
 from dpverify.audit.grid import grid_of
 from dpverify.audit.plan import Look, Stage
 from dpverify.audit.records import Claim, Record, tested
-from dpverify.audit.result import Witness
+from dpverify.audit.result import Cause, Witness
 from dpverify.audit.sampling import FEWEST_BLOCKS, Sampler
 from dpverify.audit.search import Picked, pick
 from dpverify.audit.statistics.counts import Counts
@@ -345,8 +345,8 @@ class Engine:
             unplanned = self._tested(0, share, tallies, sizes)
             self.records += [replace(record, set_aside="the audit ended before these counts were due") for record in unplanned]
 
-    def cause(self, witness: Witness) -> str:
-        """What probably lies behind a refutation, in one sentence."""
+    def cause(self, witness: Witness) -> Cause:
+        """What probably lies behind a refutation."""
         return likely_cause(witness, self._explored, self.claim.epsilon, reused=self.apart)
 
     # --- doubting ---------------------------------------------------------------------------------------------------

@@ -54,6 +54,20 @@ class Witness:
         }
 
 
+_LIKELY = "Likely cause: "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """What probably lies behind a refutation: `kind` is "reuse", "precision", "constant", "support" or "scale". *Heuristic*."""
+
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return _LIKELY + self.text
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditResult:
     """What can be said of a claim (epsilon, delta) after sampling. Every number is statistical at level 1 - confidence.
@@ -70,7 +84,8 @@ class AuditResult:
     samples             outputs drawn, on the side that drew more
     seconds             time taken; not part of the evidence
     verdict_on_reals    the verdict of the events that do not read low-order bits of floats
-    notes               what a reader should know besides, one sentence each
+    notes               what a reader should know besides, one sentence each, the likely cause among them
+    cause               the likely cause of a refutation; None where nothing refutes, and of evidence that is rechecked
     bounds              lower bounds on other numbers: "delta" at `epsilon`, from the event of epsilon_lower, which holds at
                         this level by itself; and on the parameter of a claimed notion, such as "mu" or "rho"
     evidence            events, counts, seeds and versions as JSON-able data; `dpverify.recheck` recomputes the verdict from it
@@ -89,3 +104,9 @@ class AuditResult:
     notes: tuple[str, ...]
     evidence: dict[str, Any]
     bounds: dict[str, float] = field(default_factory=dict)
+    cause: Cause | None = None
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The notes without the likely cause, for those who show it in a place of its own."""
+        return tuple(note for note in self.notes if not note.startswith(_LIKELY))

@@ -17,7 +17,7 @@ from dpverify.gate.outcome import Diagnosis
 from dpverify.guarantees import Verdict
 
 if TYPE_CHECKING:
-    from dpverify.audit.result import AuditResult, Witness
+    from dpverify.audit.result import AuditResult
     from dpverify.gate.claims import SampledClaim
 
 PROBED = 64
@@ -31,18 +31,33 @@ def diagnose(claim: SampledClaim, result: AuditResult, seed: int) -> Diagnosis |
     if (frozen := _frozen(claim, seed)) is not None:
         return frozen
     if _dependent(result):
-        return Diagnosis(
-            rule="DP006",
-            cause="Outputs depend on each other: calls share a generator, a seed or a state.",
-            fix="Draw fresh noise for every output from the rng that the mechanism is given, and keep nothing between calls.",
-        )
-    witness = result.witness
-    assert witness is not None  # a refutation has one
-    if witness.precise:
-        return _precision(result)
-    if witness.other_hits == 0:
-        return _support(witness)
-    return _scale(result)
+        cause = "outputs depend on each other: calls share a generator, a seed or a state."
+        return Diagnosis(rule=_REMEDIES["reuse"][0], cause=cause, fix=_REMEDIES["reuse"][1])
+    found = result.cause
+    assert found is not None  # a refutation has one
+    rule, fix = _REMEDIES[found.kind]
+    return Diagnosis(rule=rule, cause=found.text, fix=_more_noise(result) if found.kind == "scale" else fix)
+
+
+_REMEDIES = {
+    "reuse": (
+        "DP006",
+        "Draw fresh noise for every output from the rng that the mechanism is given, and keep nothing between calls.",
+    ),
+    "precision": (
+        "DP003",
+        "Round the noisy answer to a grid that does not depend on the data, or draw noise on such a grid in exact integer"
+        " arithmetic.",
+    ),
+    "constant": ("DP004", "See that the noise reaches the output, and that rounding or clamping does not remove it again."),
+    "support": (
+        "DP004",
+        "Look for clamping, rounding, error values or missing outputs that depend on the data, and for noise whose scale is off"
+        " by a large factor.",
+    ),
+    "scale": ("DP001", ""),
+}
+"""The rule of each kind of cause (`audit.causes`), and what would help."""
 
 
 def _dependent(result: AuditResult) -> bool:
@@ -64,7 +79,7 @@ def _frozen(claim: SampledClaim, seed: int) -> Diagnosis | None:
         return Diagnosis(
             rule="DP004",
             cause=f"All of {2 * PROBED} outputs on inputs[0] are the same: hardly any noise is added, or none.",
-            fix="See that the noise reaches the output, and that rounding or clamping does not remove it again.",
+            fix=_REMEDIES["constant"][1],
         )
     return Diagnosis(
         rule="DP006",
@@ -73,38 +88,12 @@ def _frozen(claim: SampledClaim, seed: int) -> Diagnosis | None:
     )
 
 
-def _precision(result: AuditResult) -> Diagnosis:
-    scale = " The scale of the noise may well be right." if result.verdict_on_reals is Verdict.NOT_REFUTED else ""
-    return Diagnosis(
-        rule="DP003",
-        cause=f"Noise is drawn and added in floating point: which doubles can come out depends on the input.{scale}",
-        fix="Round the noisy answer to a grid that does not depend on the data, or draw noise on such a grid in exact integer"
-        " arithmetic.",
-    )
-
-
-def _support(witness: Witness) -> Diagnosis:
-    return Diagnosis(
-        rule="DP004",
-        cause=f"The event occurs on inputs[{witness.likelier}] and not once in {witness.other_draws:,} outputs on"
-        f" inputs[{1 - witness.likelier}]: what can come out depends on the input, or there is far too little noise.",
-        fix="Look for clamping, rounding, error values or missing outputs that depend on the data, and for noise whose scale"
-        " is off by a large factor.",
-    )
-
-
-def _scale(result: AuditResult) -> Diagnosis:
+def _more_noise(result: AuditResult) -> str:
     with decimal.localcontext(prec=3, rounding=decimal.ROUND_FLOOR):
         reached = +decimal.Decimal(result.epsilon_lower)
-        factor = reached / decimal.Decimal(result.epsilon) if result.epsilon > 0 else None
-    if factor is None or result.delta > 0:
-        how = "There is less noise than the claim needs."
-        fix = f"Add more noise, or claim an epsilon of {reached} or more."
-    else:
-        how = f"Noise that scales as sensitivity/epsilon would have to be at least {factor:.3g} times as large."
-        fix = f"Multiply the scale by {factor:.3g} or more, or claim an epsilon of {reached} or more."
-    return Diagnosis(
-        rule="DP001",
-        cause=f"{how} Often the sensitivity is taken too small, or epsilon is used where a part of it was meant.",
-        fix=f"{fix} `dpverify bound NAME --epsilon E --delta D` gives the least scale of a known mechanism.",
+        factor = reached / decimal.Decimal(result.epsilon) if result.epsilon > 0 and result.delta == 0 else None
+    how = "Add more noise" if factor is None else f"Multiply the scale by {factor:.3g} or more"
+    return (
+        f"{how}, or claim an epsilon of {reached} or more. Often the sensitivity is taken too small, or epsilon is used where a"
+        " part of it was meant. `dpverify bound NAME --epsilon E --delta D` gives the least scale of a known mechanism."
     )

@@ -100,7 +100,7 @@ def _audited(result: AuditResult, verdict: Verdict | None) -> list[str]:
     if result.verdict is not Verdict.REFUTED:
         lines += row("power", power(result.detectable_epsilon))
     lines += row("samples", f"{result.samples:,} outputs a side, of at most {result.evidence['samples']:,}")
-    for note in result.notes:
+    for note in result.remarks:
         lines += row("note", note)
     if verdict is not None:
         lines += row("meaning", MEANING[verdict].format(alpha=result.evidence["alpha"]))

@@ -60,6 +60,7 @@ class TestDiagnosis:
         text = explanation(outcome)
         for part in ("  cause     probably: ", "  fix       ", f"  rule      {rule} {RULES[rule]}"):
             assert part in text
+        assert "Likely cause" not in text  # it is said once
 
     def test_nothing_is_diagnosed_where_nothing_is_wrong(self) -> None:
         outcome = outcome_of(sampled(coin, 1.2))

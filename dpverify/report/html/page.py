@@ -150,7 +150,7 @@ def _facts(outcome: Outcome) -> str:
         else:
             facts.append(("power", escape(power(result.detectable_epsilon))))
         facts.append(("samples", f"{result.samples:,} outputs a side, of at most {result.evidence['samples']:,}"))
-        facts += [("note", escape(note)) for note in result.notes]
+        facts += [("note", escape(note)) for note in result.remarks]
         if outcome.verdict is not None:
             facts.append(("meaning", escape(MEANING[outcome.verdict].format(alpha=result.evidence["alpha"]))))
     if analysis is not None:
