@@ -7,10 +7,8 @@ compact interval and by intervals that reach to infinity beyond it.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from collections.abc import Callable
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -24,83 +22,24 @@ from dpverify.derive.algebra import NotProved
 from dpverify.enclose.effort import spend
 from dpverify.enclose.integral import integral
 from dpverify.errors import ImpossibleRequest, InputError, NotCovered, PrecisionError
+from dpverify.mechanisms._density_forms import (
+    has_no_zero,
+    is_long,
+    is_positive,
+    limit_at_infinity,
+    logarithm,
+    mirrored_form,
+    rational,
+    support_of,
+)
+from dpverify.mechanisms._density_pieces import Piece, is_positive_on, places, samples, slope_at
 from dpverify.mechanisms._density_tails import Tail, forms_of, tails_of
 from dpverify.mechanisms._density_text import X, read, require_known
 from dpverify.mechanisms._density_tree import SHIFT, Function, Unbounded, compiled, range_beyond
 
 _CHECK_BITS = 128
 _TOLERANCE = arb(10) ** -30
-_BOXES = 20_000
-_LONGEST_PROOF = 400
-"""Operations in an expression beyond which exact algebra is not tried: it might take minutes."""
-_LONGEST_NUMBER = 400
-"""The same for the bits of one number: polynomials with long coefficients are slow to factor."""
 _DOUBLINGS = 3000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """The density between two kinks, with every |.| written out; an end of None is infinite."""
-
-    low: fmpq | None
-    high: fmpq | None
-    body: sympy.Expr
-    log_slope: sympy.Expr
-    slope: Function
-    """(log f)' as a function."""
-    bend: Function
-    """(log f)'' as a function."""
-
-    @property
-    def smooth(self) -> tuple[Smoothed | None, Smoothed | None]:
-        """The piece in a variable that smooths the roots at its low and at its high end, where there are any."""
-        return _smoothed_at(self, self.low, 1), _smoothed_at(self, self.high, -1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Smoothed:
-    """A piece in the variable t, x = kink +- t^degree."""
-
-    kink: fmpq
-    side: int
-    degree: int
-    function: Function
-    """The density times |dx/dt|."""
-
-    def integral(self, low: arb, high: arb, order: int, within: arb) -> arb:
-        """The integral of x^order times the density over [low, high]."""
-        kink = arb(self.kink)
-        far = (high - kink) if self.side > 0 else (kink - low)
-        near = (low - kink) if self.side > 0 else (kink - high)
-
-        def integrand(m: Any, t: acb) -> acb:
-            spend()
-            value: acb = self.function(m, t)
-            return value * (m.exact(self.kink) + self.side * t**self.degree) ** order if order else value
-
-        root = arb(1) / self.degree
-        ends = [arb(0) if not near > 0 else near**root, far**root]
-        return integral(integrand, ends, within=within)
-
-
-_LARGEST_DEGREE = 12
-
-
-@lru_cache(maxsize=256)
-def _smoothed_at(piece: Piece, end: fmpq | None, side: int) -> Smoothed | None:
-    powers = [part for part in piece.body.atoms(sympy.Pow) if part.args[1].is_Rational and not part.args[1].is_Integer]
-    degree = math.lcm(*(int(part.args[1].q) for part in powers)) if powers else 1
-    if end is None or not 1 < degree <= _LARGEST_DEGREE:
-        return None
-    t = sympy.Symbol("t", positive=True)
-    place = sympy.Rational(int(end.p), int(end.q)) + side * t**degree
-    if not any(part.args[0].xreplace({X: place}).subs(t, 0) == 0 for part in powers):
-        return None
-    there = piece.body.xreplace(
-        {part: sympy.powdenest(sympy.expand(part.args[0].xreplace({X: place})) ** part.args[1]) for part in powers}
-    )
-    body = there.xreplace({X: place}) * degree * t ** (degree - 1)
-    return Smoothed(kink=end, side=side, degree=degree, function=compiled(body.xreplace({t: X})))
 
 
 class Density:
@@ -109,7 +48,7 @@ class Density:
     def __init__(self, expression: sympy.Expr, *, is_proportional: bool) -> None:
         self.expression = expression
         self.is_proportional = is_proportional
-        self.body, self.low, self.high = _support(expression)
+        self.body, self.low, self.high = support_of(expression)
         require_known(self.body)
         self._value = compiled(self.body)
         self.log_value = compiled(logarithm(self.body))
@@ -151,7 +90,7 @@ class Density:
             if inside is None or inside.degree() != 1 or not all(number.is_Rational for number in inside.all_coeffs()):
                 raise InputError(f"density: {part} may have kinks that are not found; write |.| of a x + b, a and b rational.")
             slope, shift = inside.all_coeffs()
-            found.add(_rational(-shift / slope))
+            found.add(rational(-shift / slope))
         return tuple(sorted(kink for kink in found if self._is_inside(kink)))
 
     def _is_inside(self, x: fmpq) -> bool:
@@ -203,7 +142,7 @@ class Density:
     @cached_property
     def mirrored_as_it_is(self) -> Density:
         """x -> f(-x), also where the two are the same."""
-        return Density(_mirrored(self.expression), is_proportional=self.is_proportional)
+        return Density(mirrored_form(self.expression), is_proportional=self.is_proportional)
 
     # Integrals.
 
@@ -328,7 +267,7 @@ class Density:
         other = self.body.xreplace({X: -X})
         if other == self.body:
             return True
-        if _is_long(self.body) or any(kink != 0 for kink in self.kinks):
+        if is_long(self.body) or any(kink != 0 for kink in self.kinks):
             return False
         half = sympy.Symbol("a", positive=True)
         try:
@@ -358,7 +297,7 @@ class Density:
 
     def _require_not_negative(self, piece: Piece) -> None:
         function = compiled(piece.body)
-        for point in _samples(piece):
+        for point in samples(piece):
             if function(BALLS, arb(point)) < 0:
                 raise InputError(f"{self}: it is negative at x = {point}, and a density is not.")
 
@@ -370,12 +309,12 @@ class Density:
         """
         for piece in self.pieces:
             bend = sympy.diff(piece.log_slope, X)
-            if any(piece.bend(BALLS, arb(point)) > 0 for point in _samples(piece)):
+            if any(piece.bend(BALLS, arb(point)) > 0 for point in samples(piece)):
                 return False
             if not (self._holds(piece, -bend, -bend) and self._has_no_zero(piece)):
                 return None
         for left, right in pairwise(self.pieces):
-            before, after = _slope_at(left, left.high, -1), _slope_at(right, left.high, 1)
+            before, after = slope_at(left, left.high, -1), slope_at(right, left.high, 1)
             if not after <= before:
                 return False if after > before else None
         return True
@@ -400,7 +339,7 @@ class Density:
         """The limit of -(log f)' to the right, where it is known to be a rational number: the least slope that a log-concave
         density's loss per unit of shift never exceeds."""
         limit = self._slope_limit
-        return _rational(-limit) if limit is not None and limit.is_Rational else None
+        return rational(-limit) if limit is not None and limit.is_Rational else None
 
     @property
     def grows_without_bound(self) -> bool:
@@ -409,7 +348,7 @@ class Density:
 
     @cached_property
     def _slope_limit(self) -> sympy.Expr | None:
-        return -sympy.oo if self.high is not None else _limit(self.pieces[-1].log_slope)
+        return -sympy.oo if self.high is not None else limit_at_infinity(self.pieces[-1].log_slope)
 
     def _holds(self, piece: Piece, expression: sympy.Expr, at_the_start: sympy.Expr | None) -> bool:
         """Whether expression >= 0 on the piece is proved. `at_the_start`: what may be shown to be positive next to the low end
@@ -435,7 +374,7 @@ class Density:
             if not near(BALLS, start.union(start + step)) > 0:
                 return False
             start = (start + step).lower()
-        return _is_positive_on(function, start, arb(edge[1]))
+        return is_positive_on(function, start, arb(edge[1]))
 
     def _has_no_zero(self, piece: Piece) -> bool:
         """Whether the density is proved to be positive inside the piece: factor by factor, a power by its base."""
@@ -447,14 +386,14 @@ class Density:
             return not (piece.low is None and piece.high is None) or bool(compiled(expression)(BALLS, arb(0)) > 0)
         if piece.low is None or piece.high is None:
             return False
-        return _is_positive_on(compiled(expression), arb(piece.low), arb(piece.high))
+        return is_positive_on(compiled(expression), arb(piece.low), arb(piece.high))
 
     def _is_proved(self, piece: Piece, expression: sympy.Expr, *, strictly: bool = False) -> bool:
         """By exact algebra, in symbols that are positive on the piece."""
-        if _is_long(expression):
+        if is_long(expression):
             return False
         try:
-            for place in _places(piece):
+            for place in places(piece):
                 there = expression.xreplace({X: place})
                 if not (has_no_zero(there) if strictly else is_positive(there)):
                     value = sympy.expand(there.rewrite(sympy.exp), log=False, power_base=False)
@@ -526,175 +465,6 @@ def expectation(law: Density, quantity: sympy.Expr) -> arb:
         total += integral(integrand, [reach, further], within=goal) + integral(integrand, [-further, -reach], within=goal)
         reach = further
     raise PrecisionError(f"the tails of {law} do not vanish within reach; ask for fewer digits.", reached=0)
-
-
-# Reading.
-
-
-def _support(expression: sympy.Expr) -> tuple[sympy.Expr, fmpq | None, fmpq | None]:
-    """(formula, low, high) of Piecewise((formula, interval), (0, True)), or of a formula on the whole line."""
-    if not expression.has(sympy.Piecewise):
-        return expression, None, None
-    shape = "write Piecewise((formula, (x >= a) & (x <= b)), (0, True))"
-    if not isinstance(expression, sympy.Piecewise) or len(expression.args) != 2 or expression.args[1][0] != 0:
-        raise InputError(f"density: only a support may be given by Piecewise; {shape}.")
-    body, condition = expression.args[0]
-    interval = condition.as_set()
-    if not isinstance(interval, sympy.Interval) or expression.args[1][1] != sympy.true:
-        raise InputError(f"density: the support {condition} is no interval; {shape}.")
-    ends: list[fmpq | None] = []
-    for end in (interval.start, interval.end):
-        if end.is_infinite:
-            ends.append(None)
-        elif end.is_Rational:
-            ends.append(_rational(end))
-        else:
-            raise InputError(f"density: the support ends at {end}, which is not rational; {shape}.")
-    return body, ends[0], ends[1]
-
-
-def _mirrored(expression: sympy.Expr) -> sympy.Expr:
-    body, low, high = _support(expression)
-    turned = body.xreplace({X: -X})
-    if low is None and high is None:
-        return turned
-    inside = [-sympy.Rational(str(high)) <= X] if high is not None else []
-    inside += [-sympy.Rational(str(low)) >= X] if low is not None else []
-    return sympy.Piecewise((turned, sympy.And(*inside)), (0, True))
-
-
-def _rational(number: sympy.Rational) -> fmpq:
-    return fmpq(int(number.p), int(number.q))
-
-
-def logarithm(body: sympy.Expr) -> sympy.Expr:
-    """log(body), taken apart where the parts are positive."""
-    if isinstance(body, sympy.exp):
-        return body.args[0]
-    if body.is_Mul and not any(part.is_Number and part < 0 for part in body.args):
-        return sympy.Add(*(logarithm(part) for part in body.args))
-    if body.is_Pow and is_positive(body.args[0]):
-        return body.args[1] * logarithm(body.args[0])
-    return sympy.log(body)
-
-
-# Proving.
-
-
-def _is_long(expression: sympy.Expr) -> bool:
-    """Whether exact algebra might take minutes."""
-    numbers = (max(abs(int(n.p)), int(n.q)) for n in expression.atoms(sympy.Rational))
-    return bool(sympy.count_ops(expression) > _LONGEST_PROOF) or any(n.bit_length() > _LONGEST_NUMBER for n in numbers)
-
-
-def is_positive(expression: sympy.Expr) -> bool:
-    """Whether the form of the expression alone shows that it is >= 0 for every real x (and not 0 everywhere)."""
-    if expression.is_Number:
-        return bool(expression > 0)
-    if expression.is_Symbol:
-        return bool(expression.is_positive)
-    if expression in (sympy.pi, sympy.E) or isinstance(expression, (sympy.exp, sympy.cosh, sympy.sech, sympy.erfc, sympy.Abs)):
-        return True
-    if expression.is_Add or expression.is_Mul:
-        return all(is_positive(part) for part in expression.args)
-    if expression.is_Pow:
-        base, exponent = expression.args
-        return is_positive(base) or (exponent.is_Integer and int(exponent) % 2 == 0)
-    return isinstance(expression, sympy.gamma) and is_positive(expression.args[0])
-
-
-def has_no_zero(expression: sympy.Expr) -> bool:
-    """Whether the form of the expression alone shows that it is > 0 for every real x."""
-    if expression.is_Add:
-        return is_positive(expression) and any(has_no_zero(part) for part in expression.args)
-    if expression.is_Mul:
-        return all(has_no_zero(part) for part in expression.args)
-    if expression.is_Pow and not isinstance(expression, sympy.exp):
-        return has_no_zero(expression.args[0])
-    return is_positive(expression) and not isinstance(expression, sympy.Abs)
-
-
-def _is_positive_on(function: Function, low: arb, high: arb) -> bool:
-    """Whether balls on boxes show function > 0 on [low, high]."""
-    waiting, seen = [(low, high)], 0
-    while waiting:
-        left, right = waiting.pop()
-        seen += 1
-        if seen > _BOXES:
-            return False
-        value = function(BALLS, left.union(right))
-        if value > 0:
-            continue
-        middle = ((left + right) / 2).mid()
-        if function(BALLS, middle) <= 0 or not left < middle < right:
-            return False
-        waiting += [(left, middle), (middle, right)]
-    return True
-
-
-def _places(piece: Piece) -> Iterator[sympy.Expr]:
-    """x on the piece, in a positive symbol."""
-    a = sympy.Symbol("a", positive=True)
-    low, high = (None if end is None else sympy.Rational(int(end.p), int(end.q)) for end in (piece.low, piece.high))
-    if low is None and high is None:
-        yield a
-        yield -a
-    elif high is None:
-        yield low + a
-    elif low is None:
-        yield high - a
-    else:
-        yield (low + high * a) / (1 + a)
-
-
-def _samples(piece: Piece) -> list[fmpq]:
-    """Points of the piece where a counterexample is looked for."""
-    low, high = piece.low, piece.high
-    if low is not None and high is not None:
-        return [low + (high - low) * fmpq(k, 16) for k in range(1, 16)]
-    steps = [fmpq(k, 4) for k in range(1, 33)] + [fmpq(k) for k in (10, 15, 20, 40)]
-    if low is not None:
-        return [low + step for step in steps]
-    if high is not None:
-        return [high - step for step in steps]
-    return [sign * step for step in steps for sign in (1, -1)]
-
-
-def _slope_at(piece: Piece, end: fmpq | None, side: int) -> arb:
-    """The one-sided (log f)' at an end of the piece: written in the distance from it, so that its powers combine."""
-    away = sympy.Symbol("a", positive=True)
-    assert end is not None
-    there = piece.log_slope.xreplace({X: sympy.Rational(int(end.p), int(end.q)) + side * away})
-    found: arb = compiled(there.xreplace({away: X}))(BALLS, arb(0))
-    return found
-
-
-def _limit(slope: sympy.Expr) -> sympy.Expr | None:
-    """The limit of (log f)' at infinity where it is a rational function of x, or of e^x: by degrees alone. None: not known."""
-    above, below = sympy.fraction(sympy.cancel(sympy.together(slope)))
-    if above.is_polynomial(X) and below.is_polynomial(X):
-        return _ratio_at_infinity(sympy.Poly(above, X), sympy.Poly(below, X))
-    grown = sympy.Symbol("v", positive=True)
-    expanded = sympy.expand(slope.rewrite(sympy.exp), power_exp=True)
-    places = {
-        part: grown ** part.args[0].coeff(X) for part in expanded.atoms(sympy.exp) if part.args[0] == part.args[0].coeff(X) * X
-    }
-    if not all(part.args[0].coeff(X).is_Integer for part in places):
-        return None
-    rational = expanded.xreplace(places)
-    if rational.has(X):
-        return None
-    above, below = sympy.fraction(sympy.cancel(sympy.together(rational)))
-    if not (above.is_polynomial(grown) and below.is_polynomial(grown)):
-        return None
-    return _ratio_at_infinity(sympy.Poly(above, grown), sympy.Poly(below, grown))
-
-
-def _ratio_at_infinity(above: sympy.Poly, below: sympy.Poly) -> sympy.Expr:
-    if above.degree() > below.degree():
-        return sympy.oo * sympy.sign(above.LC() / below.LC())
-    found: sympy.Expr = above.LC() / below.LC() if above.degree() == below.degree() else sympy.Integer(0)
-    return found
 
 
 def _remembered(density: Density, what: str, compute: Callable[[], arb]) -> arb:

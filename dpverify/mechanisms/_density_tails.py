@@ -15,6 +15,7 @@ from flint import arb, fmpq
 
 from dpverify.arithmetic.balls import BALLS
 from dpverify.errors import NotCovered
+from dpverify.mechanisms._density_forms import is_positive, logarithm
 from dpverify.mechanisms._density_text import X
 from dpverify.mechanisms._density_tree import Unbounded, compiled, range_beyond
 
@@ -54,8 +55,6 @@ def tails_of(body: sympy.Expr, kink: fmpq) -> tuple[Tail, ...]:
 
 def _terms(body: sympy.Expr) -> list[sympy.Expr]:
     """The additive terms, a constant factor multiplied in; a single one where not all of them are seen to be positive."""
-    from dpverify.mechanisms._density import is_positive
-
     factor, rest = body.as_independent(X, as_Add=False)
     if rest.is_Add and all(is_positive(term) for term in rest.args):
         return [factor * term for term in rest.args]
@@ -63,8 +62,6 @@ def _terms(body: sympy.Expr) -> list[sympy.Expr]:
 
 
 def _tail(term: sympy.Expr, kink: fmpq) -> Tail:
-    from dpverify.mechanisms._density import logarithm
-
     slope = sympy.diff(logarithm(term), X)
     forms = forms_of(slope)
     scaled = [X * form for form in forms]

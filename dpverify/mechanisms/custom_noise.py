@@ -16,7 +16,9 @@ from dpverify.enclose.refine import check_digits, enclose
 from dpverify.enclose.root import positive_root
 from dpverify.errors import ImpossibleRequest, NotCovered
 from dpverify.mechanisms import _additive, _density_profile, _density_second_opinion, _unimodal_engine
-from dpverify.mechanisms._density import Density, density_of, expectation, logarithm
+from dpverify.mechanisms._density import Density, density_of, expectation
+from dpverify.mechanisms._density_forms import logarithm
+from dpverify.mechanisms._density_pair import DensityPair
 from dpverify.mechanisms._density_text import X
 from dpverify.mechanisms._event import Measured
 from dpverify.mechanisms._mechanism import Engine
@@ -308,7 +310,7 @@ class CustomNoise(UnimodalNoise):
 
     def dominating_pair(self) -> Any:
         self._require_worst_shift()
-        return _density_profile.DensityPair(noise=self)
+        return DensityPair(noise=self)
 
 
 def _raw(law: Density, order: int, sign: int) -> arb:
