@@ -135,10 +135,11 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="these mechanisms alone")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
+    only = f" --only {' '.join(options.only)}" if options.only else ""
     lines = [
         "# Least safe doubles over random requests",
         "",
-        f"Made by `python benchmarks/safe_doubles.py --requests {options.requests} --seed {options.seed} --output FILE`.",
+        f"Made by `python benchmarks/safe_doubles.py --requests {options.requests} --seed {options.seed}{only} --output FILE`.",
         "Times (of the slowest of the three questions, in processor time) are multiples of one Gaussian calibration at",
         "(1, 1e-6); they vary between runs, the counts do not.",
         "",
