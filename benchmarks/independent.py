@@ -269,7 +269,24 @@ def _hockey_stick(law: Law, d: Any, eps: Any) -> tuple[Any, Any]:
         p, q = law.log_density(x - d), law.log_density(x)
         return mp.exp(p) * (1 if q == -mp.inf else -mp.expm1(eps - (p - q))) if p != -mp.inf else mpf(0)
 
-    return _summed(excess, lambda x: law.log_density(x - d), exceeding(law, d, eps), scale)
+    stretches = [piece for stretch in exceeding(law, d, eps) for piece in _layered(law, d, eps, *stretch)]
+    return _summed(excess, lambda x: law.log_density(x - d), stretches, scale)
+
+
+def _layered(law: Law, d: Any, eps: Any, a: Any, b: Any) -> list[tuple[Any, Any]]:
+    """The stretch, split near a crossing where the loss is so steep that q fades within a small part of it."""
+    cuts = [a, b]
+    for end, sign in ((a, 1), (b, -1)):
+        if mp.isinf(end):
+            continue
+        step = (1 + abs(end)) * mpf(10) ** (-mp.dps // 3)
+        near = loss(law, d, end + sign * step)
+        if near is None or mp.isinf(near) or abs(near - eps) > mpf(10) ** (mp.dps // 4) * (1 + abs(eps)):
+            continue
+        width = step / abs(near - eps) if near != eps else mp.inf
+        cuts += [end + sign * width * reach for reach in (1, 8, 64, 512)]
+    inner = sorted(cut for cut in cuts if a < cut < b)
+    return list(pairwise([a, *inner, b]))
 
 
 def mass_above(law: Law, d: Any, eps: Any, *, below: bool = False) -> tuple[Any, Any]:
