@@ -248,7 +248,7 @@ def _crossing(law: Law, d: Any, eps: Any, a: Any, b: Any, *, rising: bool) -> An
     for _ in range(4 * mp.dps + 100):
         middle = (low + high) / 2
         low, high = (low, middle) if (loss(law, d, middle) > eps) == rising else (middle, high)
-        if high - low <= mpf(10) ** -32 * min(abs(low) + mpf(10) ** (-mp.dps // 2), low - a, b - high):
+        if high - low <= mpf(10) ** (8 - mp.dps) * min(abs(low) + mpf(10) ** (-mp.dps // 2), low - a, b - high):
             break
     return (low + high) / 2
 
