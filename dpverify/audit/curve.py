@@ -8,14 +8,15 @@ level alpha, and it may be chosen on exploration outputs which point an event is
             (Dong, Roth and Su, Gaussian differential privacy, 2019);
 - (a, t)-RDP:  delta(epsilon) = e^((a-1)(t-epsilon)) (1 - 1/a)^a / (a-1), and 1 at most
             (Canonne, Kamath and Steinke, The discrete Gaussian for differential privacy, 2020, Proposition 12);
-- rho-zCDP: the same at t = rho a for each order a > 1. Every order is valid; a good one is found in doubles.
+- rho-zCDP: the same at t = rho a for the best order a > 1.
+
+The formulas are those of `notions`.
 
 Each delta is rounded up to a double, so that no point says more than the claim does.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,11 +25,14 @@ from typing import Any
 
 from flint import arb, fmpq
 
+from dpverify.arithmetic.balls import BALLS
 from dpverify.arithmetic.enclosure import arb_above
 from dpverify.arithmetic.exact import float_above, to_exact
 from dpverify.arithmetic.precision import working_precision
 from dpverify.errors import InputError, shown
 from dpverify.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+from dpverify.notions import renyi_conversion
+from dpverify.notions.gaussian_dp import gaussian_profile
 
 POINTS = 12
 """Points of a curve between which an audit chooses, where the claim is a formula."""
@@ -166,31 +170,16 @@ def gaussian_delta(mu: fmpq, epsilon: float) -> float:
     if mu == 0:
         return 0.0
     with working_precision(_BITS):
-        m, eps = arb(mu), arb(epsilon)
-        root = arb(2).sqrt()
-        first, second = ((eps / m + sign * m / 2) / root for sign in (-1, 1))
-        value = (first.erfc() - eps.exp() * second.erfc()) / 2
+        value = gaussian_profile(BALLS, arb(epsilon), arb(mu))
         return min(1.0, max(0.0, arb_above(value.upper())))
 
 
 def renyi_delta(order: fmpq, bound: fmpq, epsilon: float) -> float:
     """The delta of (order, bound)-RDP at epsilon, rounded up."""
     with working_precision(_BITS):
-        a = arb(order)
-        value = ((a - 1) * (arb(bound) - arb(epsilon)) + a * (-1 / a).log1p() - (a - 1).log()).exp()
-        return min(1.0, arb_above(value.upper()))
+        return min(1.0, arb_above(renyi_conversion.delta_formula(order, arb(bound), to_exact(epsilon, "epsilon")).upper()))
 
 
 def zcdp_delta(rho: fmpq, epsilon: float) -> float:
-    """The delta of rho-zCDP at epsilon, rounded up, at an order that is near the best."""
-    number = float(Fraction(int(rho.p), int(rho.q)))
-
-    def exponent(excess: float) -> float:
-        return excess * ((1 + excess) * number - epsilon) + (1 + excess) * math.log1p(-1 / (1 + excess)) - math.log(excess)
-
-    low, high = math.log(1e-6), math.log(1e9)  # golden section over log(order - 1), where the exponent has one valley
-    for _ in range(90):
-        one, other = high - 0.6180339887498949 * (high - low), low + 0.6180339887498949 * (high - low)
-        low, high = (low, other) if exponent(math.exp(one)) < exponent(math.exp(other)) else (one, high)
-    order = to_exact(1 + math.exp((low + high) / 2), "order")
-    return renyi_delta(order, rho * order, epsilon)
+    """The delta of rho-zCDP at epsilon, rounded up, at the best order."""
+    return renyi_conversion.delta_from_zcdp(rho, epsilon).upper
