@@ -5,11 +5,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+DOCUMENTED := $(VENV)/.documented
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: demo test coverage lint types layers format readme clean
+.PHONY: demo test coverage lint types layers docs format pages clean
 
 demo: $(INSTALLED)
 	@$(BIN)/python examples/demo.py
@@ -30,15 +31,20 @@ types: $(INSTALLED)
 layers: $(INSTALLED)
 	$(BIN)/lint-imports
 
+docs: $(DOCUMENTED)
+	@rm -rf docs/_build
+	$(BIN)/sphinx-build -q -E -W --keep-going docs docs/_build
+	@echo "docs/_build/index.html"
+
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-readme: $(INSTALLED)
-	$(BIN)/python tests/test_readme.py
+pages: $(INSTALLED)
+	$(BIN)/python tests/test_pages.py
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) docs/_build
 
 # pip learned to read dependency groups in 25.1; the one that venv brings is often older.
 $(INSTALLED): pyproject.toml
@@ -46,4 +52,8 @@ $(INSTALLED): pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install -qq --upgrade "pip>=25.1"
 	@$(BIN)/python -m pip install -qq --editable . --group dev
+	@touch $@
+
+$(DOCUMENTED): $(INSTALLED)
+	@$(BIN)/python -m pip install -qq --group docs
 	@touch $@

@@ -40,11 +40,21 @@ def assert_private(
 ) -> AuditResult:
     """Audit a claim and raise PrivacyViolation (an AssertionError) unless it is "not refuted".
 
-    Arguments as for `audit` and `claim`. `mechanism` may be an object of a library that `dpverify.adapters` reads; an epsilon
-    that is left out is the one that the object claims, between inputs `distance` apart and at `delta` where it asks for
-    those. Under pytest the probability of error is a part of the run's, the seed is the
-    run's, and the outcome has a line in the terminal's section; elsewhere the probability of refuting a true claim is 1e-6
-    a call and the seed is 0. Raises InputError for a claim that cannot be checked and MechanismError as `audit` does.
+    The claim is P(S) <= e^epsilon Q(S) + delta for every set S of outputs, P and Q the laws of the outputs on the two inputs.
+
+    mechanism   as for `audit`; or an object of a library that `dpverify.adapters` reads
+    inputs      two neighbouring datasets; an accountant brings its own
+    epsilon     in nats; what an object of a library claims of itself, where it is left out
+    delta       in [0, 1); 0, or what the object claims. Curves need one: the point at which they are read
+    distance    how far `inputs` are apart, in the object's own metric, where it asks for that
+    neighbours  "replace" or "add or remove": the inputs, two sequences of records, are checked to be such neighbours
+    name        what the message and the reports call the claim
+
+    `samples`, `outputs`, `timeout` and `seed` are those of `audit`. Under pytest the probability of error is a part of the
+    run's, the seed is the run's, and the outcome has a line in the terminal's section; elsewhere a true claim is refuted with
+    a probability of at most 1e-6 a call, and the seed is 0.
+
+    Returns the AuditResult. Raises InputError for a claim that cannot be checked and MechanismError as `audit` does.
     """
     __tracebackhide__ = True  # pytest shows the line of the test, not the insides of this function
     run = spending.current[-1] if spending.current else spending.Run(seed=0, alpha=2 * float(spending.ALPHA))

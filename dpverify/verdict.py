@@ -122,7 +122,8 @@ def triangulate(
     answers    the true answers on the two inputs; None: the inputs themselves, where these are numbers
     densities  instead of `told`: the logarithms of the output's densities on the two inputs, as functions of an array; a
                factor that both have may be left out
-    alpha, seed and further options as for `audit`; one half of alpha goes to the optimal events
+    alpha      as for `audit`; one half of it goes to the optimal events
+    options    what `audit` takes besides
 
     Returns a Triangulation. Its certified numbers are enclosures; what the audit says is statistical at level 1 - alpha. That
     the outputs follow the law is tested by two distribution functions that are further apart than the inequality of

@@ -172,7 +172,7 @@ def test_the_layers_that_are_checked_are_the_layers_that_are_drawn(root: Path, p
 
 def test_continuous_integration_calls_the_test_command(root: Path) -> None:
     script = (root / ".ci" / "run").read_text()
-    assert re.search(r"for step in test lint types layers coverage demo;", script)
+    assert re.search(r"for step in test lint types layers coverage docs demo;", script)
     assert 'make "$step"' in script
     assert "set -euo pipefail" in script
 

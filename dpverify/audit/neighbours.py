@@ -110,7 +110,10 @@ def check_neighbours(first: Any, second: Any, relation: Neighbourhood | str | No
 
 
 def add_or_remove(dataset: Sequence[Any], *, records: Iterable[Any] = ()) -> Pairs:
-    """The dataset without one of its records, each in turn, and with each of `records` added at the end."""
+    """The dataset without one of its records, each in turn, and with each of `records` added at the end.
+
+    Returns Pairs for the `inputs` of `audit`, checked to be neighbours.
+    """
     base = list(dataset)
     shorter = [base[:place] + base[place + 1 :] for place in _distinct(base)]
     longer = [[*base, record] for record in records]
@@ -118,7 +121,10 @@ def add_or_remove(dataset: Sequence[Any], *, records: Iterable[Any] = ()) -> Pai
 
 
 def replace_one(dataset: Sequence[Any], *, records: Iterable[Any]) -> Pairs:
-    """The dataset with one of its records, each in turn, replaced by each of `records` that differs from it."""
+    """The dataset with one of its records, each in turn, replaced by each of `records` that differs from it.
+
+    Returns Pairs for the `inputs` of `audit`, checked to be neighbours. Raises InputError where there are none.
+    """
     base, found = list(dataset), []
     values = list(records)
     for place in _distinct(base):

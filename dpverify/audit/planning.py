@@ -75,7 +75,7 @@ def audit_plan(
 
     The events are taken as found: the outputs that find them are part of the count, and that they are found is not certain.
     Exact binomial power of the last look (`statistics.power`), numbers of outputs within 4 % of the least; beyond 10^8 outputs
-    a normal approximation. Raises InputError.
+    a normal approximation. Returns an AuditPlan with a row for each of `masses`. Raises InputError.
     """
     claim = float_above(checked_epsilon(epsilon)), float_above(checked_delta(delta))
     level = checked_alpha(alpha)

@@ -91,10 +91,15 @@ def claim(
 ) -> Callable[[_Mechanism], _Mechanism]:
     """Claim that the decorated function, whose body is the sampler, is (epsilon, delta)-DP between two inputs.
 
-    The function stays what it is; pytest (through the plugin) and `dpverify gate` find the claim and audit it. Arguments as
-    for `audit`; `neighbours` ("replace" or "add or remove") asks for a check that the inputs, two sequences of records, are
-    neighbours; `name` is what reports call the claim. Several claims may be stacked. Nothing is checked here: whoever runs
-    the claims reports all that is wrong with them at once.
+    The function stays what it is; pytest (through the plugin) and `dpverify gate` find the claim and audit it.
+
+    epsilon, delta  the claim: in nats, >= 0, and in [0, 1). A float is exactly that double, text an exact decimal or fraction
+    inputs          two neighbouring datasets
+    neighbours      "replace" or "add or remove": the inputs, two sequences of records, are checked to be such neighbours
+    name            what reports call the claim; the name of the function, if it is left out
+
+    `samples`, `outputs` and `timeout` are those of `audit`. Several claims may be stacked. Nothing is checked here: whoever
+    runs the claims reports all that is wrong with them at once.
     """
     stated = {
         "epsilon": epsilon,

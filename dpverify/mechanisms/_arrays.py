@@ -21,7 +21,7 @@ def profile(noise: AdditiveNoise, epsilons: ArrayLike) -> Array:
     if not np.isfinite(eps).all():
         raise InputError("epsilons holds NaN or infinity: give finite numbers.")
     d = ARRAYS.exact(noise.shift)
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if noise.loss_slope is None:
             return np.asarray(np.clip(noise.profile(ARRAYS, eps, d), 0.0, 1.0))
         limit = d * noise.loss_slope

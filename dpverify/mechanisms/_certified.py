@@ -52,14 +52,29 @@ def epsilon(noise: AdditiveNoise, exact_delta: fmpq, digits: int) -> Enclosure:
         closed = noise.epsilon_for(BALLS, arb(exact_delta), arb(d))
         if closed is not None:
             return closed
-        return positive_root(
-            lambda eps: noise.profile(BALLS, eps, arb(d)),
-            lambda eps: -BALLS.exp(eps) * noise.cdf(BALLS, -noise.threshold(BALLS, eps, arb(d))),
+
+        def slope(eps: arb) -> arb:
+            return -BALLS.exp(eps) * noise.cdf(BALLS, -noise.threshold(BALLS, eps, arb(d)))
+
+        if noise.loss_slope is None:
+            return positive_root(
+                lambda eps: noise.profile(BALLS, eps, arb(d)),
+                slope,
+                exact_delta,
+                increasing=False,
+                bits=bits,
+                start=_guess(lambda: noise.epsilon_guess(log_of(exact_delta), float(arb(d)))),
+            )
+        # The formula holds below the largest loss: eps = limit y/(1 + y) stays there for every y > 0.
+        limit = d * noise.loss_slope
+        y = positive_root(
+            lambda y: noise.profile(BALLS, arb(limit) * y / (1 + y), arb(d)),
+            lambda y: slope(arb(limit) * y / (1 + y)) * arb(limit) / ((1 + y) * (1 + y)),
             exact_delta,
             increasing=False,
             bits=bits,
-            start=_guess(lambda: noise.epsilon_guess(log_of(exact_delta), float(arb(d)))),
         )
+        return arb(limit) * y / (1 + y)
 
     return enclose(value, digits, what=lambda: f"epsilon of {noise!r} at delta = {exact_delta}")
 
@@ -134,13 +149,22 @@ def _shift(noise: AdditiveNoise, eps: fmpq, exact_delta: fmpq, bits: int) -> arb
     def slope(d: arb) -> arb:
         return BALLS.exp(noise.log_density(BALLS, d - noise.threshold(BALLS, arb(eps), d)))
 
-    return positive_root(
-        lambda d: noise.profile(BALLS, arb(eps), d),
-        slope,
+    if noise.loss_slope is None:
+        return positive_root(
+            lambda d: noise.profile(BALLS, arb(eps), d),
+            slope,
+            exact_delta,
+            increasing=True,
+            bits=bits,
+            start=_guess(lambda: noise.shift_guess(float(arb(eps)), log_of(exact_delta))),
+        )
+    least = eps / noise.loss_slope  # up to there no loss exceeds eps; the formula holds above
+    return arb(least) + positive_root(
+        lambda more: noise.profile(BALLS, arb(eps), arb(least) + more),
+        lambda more: slope(arb(least) + more),
         exact_delta,
         increasing=True,
         bits=bits,
-        start=_guess(lambda: noise.shift_guess(float(arb(eps)), log_of(exact_delta))),
     )
 
 

@@ -41,7 +41,11 @@ def epsilon(noise: AdditiveNoise, exact_delta: fmpq, digits: int) -> mpf:
         closed = noise.epsilon_for(m, level, d)
         if closed is not None:
             return closed
-        return positive_root(m, lambda eps: noise.profile(m, eps, d), level, increasing=False)
+        if noise.loss_slope is None:
+            return positive_root(m, lambda eps: noise.profile(m, eps, d), level, increasing=False)
+        limit = d * noise.loss_slope  # the formula holds below it
+        y = positive_root(m, lambda y: noise.profile(m, limit * y / (1 + y), d), level, increasing=False)
+        return limit * y / (1 + y)
 
     return settled(value, digits, what=f"epsilon of {noise!r}")
 
@@ -55,7 +59,8 @@ def scale(noise: AdditiveNoise, eps: fmpq, exact_delta: fmpq, sensitivity: fmpq,
         level, eps_value = m.exact(exact_delta), m.exact(eps)
         shift = noise.shift_for(m, eps_value, level)
         if shift is None:
-            shift = positive_root(m, lambda d: noise.profile(m, eps_value, d), level, increasing=True)
+            least = m.exact(fmpq(0) if noise.loss_slope is None else eps / noise.loss_slope)  # the formula holds above it
+            shift = least + positive_root(m, lambda more: noise.profile(m, eps_value, least + more), level, increasing=True)
         return m.exact(sensitivity) / shift
 
     return settled(value, digits, what=noise.scale_name)

@@ -42,9 +42,14 @@ def convert(
 ) -> Conversion:
     """The guarantee of type `to` that follows from `given`.
 
-    `epsilon` or `delta` say which point of a curve is meant where the target is a curve of (epsilon, delta), `order` which
-    Renyi order. Parameters in nats. Raises ImpossibleRequest where nothing of the kind follows, InputError where a choice is
-    missing.
+    given           a guarantee, such as `ZCDP(rho="1/2")`
+    to              a type of guarantee, such as `ApproxDP`
+    epsilon, delta  which point is meant, where what follows is a curve of (epsilon, delta): one of them, in nats and in (0, 1)
+    order           which Renyi order > 1 is meant, where what follows is one for each
+    digits          guaranteed significant digits of the parameters
+
+    Returns a Conversion: the guarantee, whether the step is tight, and what it rests on. Its parameters are rounded to the side
+    on which it holds. Raises ImpossibleRequest where nothing of the kind follows, InputError where a choice is missing.
     """
     step = _STEPS.get((type(given), to))
     if step is None and type(given) is to and to is not RandomDP:

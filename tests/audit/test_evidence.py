@@ -6,16 +6,18 @@ import copy
 import json
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 
 from dpverify.audit.api import audit
-from dpverify.audit.events import event_from_json
+from dpverify.audit.events import _FAMILIES, event_from_json
 from dpverify.audit.evidence import recheck
 from dpverify.errors import InputError
-from dpverify.guarantees import Verdict
+from dpverify.guarantees import GaussianDP, Verdict
 
 
 def leaky(data, rng, size):
@@ -229,3 +231,36 @@ def test_an_event_is_read_as_it_was_written_or_not_at_all(event: dict[str, Any])
             again = read.to_json()
             assert again == changed
             assert isinstance(again[key], bool) == isinstance(value, bool)
+
+
+class TestSchema:
+    @pytest.fixture
+    def validator(self, root: Path) -> jsonschema.Draft202012Validator:
+        schema = json.loads((root / "dpverify" / "audit" / "evidence.schema.json").read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        return jsonschema.Draft202012Validator(schema)
+
+    @pytest.mark.parametrize("evidence", [REFUTED, NOT_REFUTED, LEAKING_BITS, SHARED])
+    def test_evidence_follows_it(self, validator: jsonschema.Draft202012Validator, evidence: dict[str, Any]) -> None:
+        validator.validate(evidence)
+
+    @pytest.mark.parametrize("claim", [GaussianDP(mu=1), [(1, "1e-2"), (2, "1e-4")]], ids=["parameter", "points"])
+    def test_so_does_evidence_about_a_curve(self, validator: jsonschema.Draft202012Validator, claim: Any) -> None:
+        validator.validate(saved(leaky, claim=claim))
+
+    def test_and_the_shipped_one(self, validator: jsonschema.Draft202012Validator, root: Path) -> None:
+        validator.validate(json.loads((root / "examples" / "leaky_count_evidence.json").read_text()))
+
+    @pytest.mark.parametrize(
+        "change", [put("verdict", value="proved"), put("tests", 0, "hits", value=-1), without("claim", "delta")]
+    )
+    def test_what_does_not_is_noticed(
+        self, validator: jsonschema.Draft202012Validator, change: Callable[[dict[str, Any]], None]
+    ) -> None:
+        evidence = copy.deepcopy(REFUTED)
+        change(evidence)
+        assert not validator.is_valid(evidence)
+
+    def test_it_names_every_family_of_events(self, root: Path) -> None:
+        schema = json.loads((root / "dpverify" / "audit" / "evidence.schema.json").read_text())
+        assert set(schema["$defs"]["event"]["properties"]["family"]["enum"]) == {*_FAMILIES, "both"}

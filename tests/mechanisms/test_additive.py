@@ -13,6 +13,7 @@ from flint import acb, arb, fmpq
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import dpverify as dv
 from dpverify.arithmetic.balls import BALLS
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.precision import working_precision
@@ -111,6 +112,40 @@ def test_the_calibrated_double_is_the_least_that_satisfies(family: Any, epsilon:
 def test_a_scale_one_ulp_smaller_is_seen_to_fail(family: Any) -> None:
     scale = getattr(family.calibrate(epsilon=1, delta="1e-6"), family.scale_name)
     assert not at_most(family, math.nextafter(scale, 0), "1", "1e-6", "1")
+
+
+class LogisticByRoots(dv.Logistic):
+    """A family whose loss is bounded and whose profile nobody has inverted."""
+
+    __slots__ = ()
+
+    def shift_for(self, m: Any, eps: Any, delta: Any) -> None:
+        return None
+
+    def epsilon_for(self, m: Any, delta: Any, d: Any) -> None:
+        return None
+
+
+@pytest.mark.parametrize("arithmetic", ["arb", "mpmath"])
+@pytest.mark.parametrize("delta", ["1e-300", "1e-6", "0.3"])
+@pytest.mark.parametrize("epsilon", ["0", "1e-12", "1", "500"])
+def test_a_bounded_loss_needs_no_closed_inverse(epsilon: str, delta: str, arithmetic: str) -> None:
+    asked = {"epsilon": epsilon, "delta": delta, "arithmetic": arithmetic}
+    scale, found = (family.bound(**asked) for family in (dv.Logistic, LogisticByRoots))
+    at = dv.Logistic.calibrate(epsilon=epsilon, delta=delta).scale
+    least, level = (family(at).epsilon(delta, arithmetic=arithmetic) for family in (dv.Logistic, LogisticByRoots))
+    if arithmetic == "arb":
+        assert found.overlaps(scale)
+        assert level.overlaps(least)
+        assert found.decimal(15) == scale.decimal(15)
+    else:
+        assert abs(found - scale) <= abs(scale) * 1e-14
+        assert abs(level - least) <= abs(least) * 1e-14
+
+
+def test_profiles_on_arrays_are_quiet_where_the_loss_ends() -> None:
+    epsilons = [-3.0, -1.0, 1.0, 3.0]
+    assert LogisticByRoots(1).profile_array(epsilons)[2:].tolist() == [0.0, 0.0]
 
 
 @given(family=any_family, epsilon=decimals("1e-6", "100"), delta=deltas, sensitivity=sensitivities)
