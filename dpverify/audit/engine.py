@@ -36,6 +36,10 @@ MOST_MARKS = 1_000_000
 MOST_COMPARED = 4
 """Coordinates on which the two sides are compared in order, at most."""
 
+CONFIRMING_BLOCKS = 16
+"""Blocks a side and look, at least: enough to see counts vary from block to block. Whether values repeat inside blocks shows
+while exploring, on more of them."""
+
 ROOM = 8_000_000
 """Cells of the exploration outputs that are kept, at most, on either side; confirmation keeps counts alone."""
 
@@ -256,7 +260,9 @@ class Engine:
         for place, look in enumerate(stage.looks, start=1):
             upto = round(stage.confirm * look.part)
             self._open = tallies, sizes, look.share
-            for side, answer in self.sampler.blocks_of(self._sides(upto - done), question, apart=self.apart):
+            for side, answer in self.sampler.blocks_of(
+                self._sides(upto - done), question, apart=self.apart, fewest=CONFIRMING_BLOCKS
+            ):
                 sizes[side].append(answer.size)
                 for tally, hits, neighbours in zip(tallies, answer.hits, answer.neighbours, strict=True):
                     tally.add(side, hits, neighbours)

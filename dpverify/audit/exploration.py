@@ -7,17 +7,19 @@ is a heuristic: a poor forecast costs power and never soundness, because what is
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.audit.ordered import Ordered
 from dpverify.audit.statistics.events import approximate_epsilon_lower
 from dpverify.audit.table import Floats, Table
 
 if TYPE_CHECKING:
     from dpverify.audit.events import Event
+    from dpverify.audit.features import Scalar
 
 Pair: TypeAlias = "tuple[Table, Table]"
 """Outputs of the first input and of the second."""
@@ -115,6 +117,14 @@ class Exploration:
     search: Pair
     rank: Pair
     forecast: Forecast
+    _last: list[tuple[Scalar, Ordered]] = field(default_factory=list, compare=False, repr=False)
+
+    def ordered(self, scalar: Scalar) -> Ordered:
+        """The numbers of the proposing half in order. The last one asked for is remembered: families follow on it."""
+        if not self._last or self._last[0][0] != scalar:
+            first, second = (scalar.values(table) for table in self.search)
+            self._last[:] = [(scalar, Ordered.of(first, second))]
+        return self._last[0][1]
 
     def best(
         self, hits: NDArray[Any], other_hits: NDArray[Any], *, keep: int = 1, rank: bool = False

@@ -81,8 +81,8 @@ class Sampler:
 
 
 def largest_block(budget: int) -> int:
-    """Outputs of one block, at most: as many as stay in a processor's cache, and about a hundred blocks a side or more."""
-    return max(SMALL_BLOCK, min(budget // 100, LARGEST_BLOCK))
+    """Outputs of one block, at most: as many as stay in a processor's cache, and about 75 blocks a side or more."""
+    return max(SMALL_BLOCK, min(budget // 75, LARGEST_BLOCK))
 
 
 def _blocks(size: int, largest: int, fewest: int) -> int:

@@ -86,6 +86,8 @@ def pick(
     for candidate, precise in ranked:
         if chosen and candidate.lead.promise <= 0 and tables[0].size >= MANY:
             continue  # so many outputs have not shown anything, and each further one would cost a look
+        if chosen and _is_ragged(candidate.event):
+            continue  # whatever leads says more in fewer words
         seen = tables if precise else rounded
         mask = np.concatenate([candidate.event.mask(table) for table in seen])
         if not any(candidate.lead.forward == forward and _alike(mask, other) for forward, other in masks):
@@ -113,6 +115,11 @@ def pick(
     ]
 
 
+def _is_ragged(event: Event) -> bool:
+    """Whether a set is held together by nothing but estimated likelihood ratios; such a set always seems to say something."""
+    return isinstance(event, pieces.Pieces) or (isinstance(event, atoms.OneOf) and len(event.codes) > atoms.FEW_VALUES)
+
+
 def _shares(count: int) -> list[float]:
     """Of the error: most for the leader, half of what is left for each that follows; 1 in all."""
     shares = [LEADERS_SHARE] if count > 1 else [1.0]
@@ -123,6 +130,8 @@ def _shares(count: int) -> list[float]:
 
 
 def _point(candidate: Candidate, tables: Pair, forecast: Forecast) -> tuple[float, float] | None:
+    if not forecast.points:
+        return None
     table, other = tables if candidate.lead.forward else tables[::-1]
     hits, other_hits = int(candidate.event.mask(table).sum()), int(candidate.event.mask(other).sum())
     return forecast.point_for(hits, table.size, other_hits, other.size)
@@ -159,22 +168,25 @@ def _ranked(exploration: Exploration, proposed: list[Candidate]) -> list[Candida
     by_promise = sorted(proposed, key=lambda candidate: -candidate.lead.promise)[:MOST_RANKED]
     by_absence = sorted(proposed, key=lambda candidate: -candidate.lead.unmatched)[:MOST_UNMATCHED]
     found = {id(candidate): candidate for candidate in [*by_promise, *by_absence]}.values()
-    again = [_again(exploration, candidate) for candidate in found]
+    again: list[Candidate] = []
+    for forward in (True, False):
+        there = [candidate for candidate in found if candidate.lead.forward == forward]
+        table, other = exploration.rank if forward else exploration.rank[::-1]
+        hits, other_hits = ([int(np.count_nonzero(one.event.mask(side))) for one in there] for side in (table, other))
+        if there:
+            promises = exploration.forecast(np.array(hits), table.size, np.array(other_hits), other.size)
+            again += map(_again, there, hits, other_hits, promises.tolist())
     again.sort(key=lambda candidate: -candidate.lead.promise)
     return again
 
 
-def _again(exploration: Exploration, candidate: Candidate) -> Candidate:
+def _again(candidate: Candidate, hits: int, other_hits: int, promise: float) -> Candidate:
     """The candidate with the promise that it shows on the half that did not propose it; unmatched only if on both."""
-    side = 0 if candidate.lead.forward else 1
-    table, other = exploration.rank[side], exploration.rank[1 - side]
-    hits, other_hits = int(candidate.event.mask(table).sum()), int(candidate.event.mask(other).sum())
-    promise = exploration.forecast(np.array([hits]), table.size, np.array([other_hits]), other.size)
     unmatched = hits + candidate.lead.unmatched if candidate.lead.unmatched and not other_hits else 0
-    error = (1 / max(hits, 1) + 1 / max(other_hits, 1)) ** 0.5
+    error: float = (1 / max(hits, 1) + 1 / max(other_hits, 1)) ** 0.5
     # ragged sets win by luck where plain ones say as much
     handicap = error if isinstance(candidate.event, pieces.Pieces) else 0.0
-    return Candidate(candidate.event, Lead(candidate.lead.forward, float(promise[0]) - handicap, unmatched, error))
+    return Candidate(candidate.event, Lead(candidate.lead.forward, promise - handicap, unmatched, error))
 
 
 def _candidates(exploration: Exploration) -> Iterator[Candidate]:
@@ -205,7 +217,8 @@ def _candidates(exploration: Exploration) -> Iterator[Candidate]:
         yield from thresholds.propose(smaller, combination)
     for one, other in pairs:
         yield from equality.propose(smaller, one, other)
-    axes = [axis for path in valued[:MOST_IN_JOINT] if (axis := joint.axis_of(smaller, path)) is not None]
+    jointly = valued[:MOST_IN_JOINT] if len(valued) > 1 else []
+    axes = [axis for path in jointly if (axis := joint.axis_of(smaller, path)) is not None]
     for first, second in combinations(axes, 2):
         yield from joint.propose(smaller, first, second)
     if len(valued) > 1 and min(table.size for table in exploration.search) >= learning.FEWEST_ROWS:

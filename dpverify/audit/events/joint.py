@@ -58,11 +58,10 @@ def axis_of(exploration: Exploration, path: Path) -> Axis | None:
     if 2 <= len(few) <= FEW_VALUES:
         return _axis_of_values(exploration, path, few, codes)
     values = tuple(table.column(path).values for table in exploration.search)
-    first, second = (np.sort(side[~np.isnan(side)]) for side in values)
-    pooled = np.unique(np.concatenate([first, second]))
-    if len(pooled) < 2:
+    ordered = exploration.ordered(Coordinate(path))
+    if len(ordered.pooled) < 2:
         return None
-    cuts = np.unique([plain_cut(cut, pooled) for cut in cut_points(first, second, pooled, CUTS)])
+    cuts = np.unique([plain_cut(cut, ordered.pooled) for cut in cut_points(ordered, CUTS)])
     cells = tuple(np.where(np.isnan(side), len(cuts) + 1, np.searchsorted(cuts, side)) for side in values)
     scalar = Coordinate(path)
     below = np.tri(len(cuts), len(cuts) + 2)
