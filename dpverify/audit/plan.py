@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-APART_SHARE = 0.15
+APART_SHARE = 0.05
 """The part of alpha kept for one output per call, should the outputs of a batch turn out to depend on each other."""
 
 MOST_APART = 100_000
@@ -17,6 +17,9 @@ MOST_APART = 100_000
 
 SPOT_CHECK = 256
 """Outputs a side, each from a call of its own, that have to agree with batches before a refutation rests on these."""
+
+BETTING_SHARE = 0.05
+"""The part of each stage's alpha that is bet, where sides have equal numbers of outputs and the audit may stop early."""
 
 STAGED = 50_000
 """From this many outputs a side on, an audit has a quick stage."""

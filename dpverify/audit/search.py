@@ -34,8 +34,10 @@ SCREENED = 1000
 PAIR_SAMPLE = 40_000
 ALIKE = 0.97
 MANY = 100_000
-LEADERS_SHARE = 0.7
+LEADERS_SHARE = 0.8
 FEW_COORDINATES = 8
+NEGLIGIBLE = 200
+"""A promise that is lower by one part in so many is given for plainer words."""
 FEWEST_TO_COUNT = 3
 FINE, COARSE, BOOSTED = 16, 2, 24
 """Cuts of an axis of a score."""
@@ -79,7 +81,7 @@ def pick(
         ranked += [(candidate, True) for candidate in _ranked(halves, list(_precise_candidates(halves)))]
     # of events whose promises differ by less than chance moves them, the one that is said in fewer words
     leader = max((candidate.lead for candidate, _ in ranked), key=lambda lead: lead.promise, default=Lead(True, 0.0, 0))
-    step = max(leader.error / 2, 1e-3)
+    step = max(min(leader.error / 2, leader.promise / NEGLIGIBLE), 1e-6)
     ranked.sort(key=lambda entry: (-np.rint(entry[0].lead.promise / step), len(entry[0].event.describe())))
     chosen: list[tuple[Candidate, bool]] = []
     masks: list[tuple[bool, NDArray[np.bool_]]] = []
