@@ -28,6 +28,9 @@ Pair: TypeAlias = "tuple[Table, Table]"
 CAUTION = 2.0
 """Deviations by which counts are moved against an event: of a thousand that were tried, the luckiest looks three better."""
 
+RANKING_CAUTION = 1.0
+"""The same where few events are compared, on outputs that did not propose them."""
+
 LITTLE_CAUTION = 1.6
 """The same where outputs are single numbers: neighbouring thresholds share their luck."""
 
@@ -68,6 +71,7 @@ class Forecast:
     planned: int
     points: tuple[tuple[float, float], ...] = ()
     caution: float = CAUTION
+    ranking_caution: float = RANKING_CAUTION
 
     def __call__(self, hits: NDArray[Any], draws: int, other_hits: NDArray[Any], other_draws: int) -> Floats:
         """Counts are moved `caution` standard deviations against the event first: a count of 3 may well have been 1."""

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+import numpy as np
+
 from dpverify.audit.callables import Form
 from dpverify.audit.calls import Calls, Request
-from dpverify.audit.exploration import Forecast
+from dpverify.audit.exploration import CAUTION, RANKING_CAUTION, Forecast
 from dpverify.audit.grid import grid_of
-from dpverify.audit.search import pick
-from dpverify.audit.table import Table, joined
+from dpverify.audit.search import Picked, pick
+from dpverify.audit.table import Path, Table
 from dpverify.audit.unchanged import digest_of_input
 
 SEARCH_SHARE = 0.2
 """The part of the budget that is spent on choosing the pair."""
 
-MOST = 20_000
+MOST = 100_000
 """Outputs a side and pair of one round, at most."""
 
 FIRST_BLOCK = 2**31
@@ -44,8 +46,23 @@ class Chosen:
     promise: float
 
 
+@dataclass(slots=True)
+class _Seen:
+    """What is known of a pair: the events that its first outputs proposed, and how often they occurred on later ones."""
+
+    picked: list[Picked]
+    grid: dict[Path, float]
+    number: int = 1
+    size: int = 0
+    hits: list[list[int]] = field(default_factory=list)
+
+
 class Scorer:
-    """Draws outputs of a pair and forecasts the bound that an audit of it would show. The same pair, the same outputs."""
+    """Draws outputs of a pair and forecasts the bound that an audit of it would show. The same pair, the same outputs.
+
+    The first outputs of a pair propose events, and the forecast is cautious: of many events and pairs the luckiest comes out
+    on top. Later outputs only count those events, so that luck is not taken for promise twice.
+    """
 
     def __init__(
         self, mechanism: Callable[..., Any], form: Form, *, seed: int, delta: float, alpha: float, planned: int, bits: bool
@@ -54,27 +71,45 @@ class Scorer:
         self._form = form
         self._seed = seed
         self._bits = bits
-        self._forecast = Forecast(delta=delta, alpha=alpha / 4, planned=max(planned, 1))
-        self._known: dict[str, tuple[int, list[Table], list[Table]]] = {}
+        self._forecast = Forecast(delta=delta, alpha=alpha / 4, planned=max(planned, 1), ranking_caution=CAUTION)
+        self._known: dict[str, _Seen] = {}
         self.spent = 0
         """Outputs a side that were drawn."""
 
     def __call__(self, pair: tuple[Any, Any], size: int) -> float:
         """The forecast, on `size` outputs a side in addition to those of earlier calls; never NaN or infinite."""
         key = digest_of_input(pair)
-        number, *drawn = self._known.get(key, (0, [], []))
+        seen = self._known.get(key)
+        tables = self._drawn(pair, key, 0 if seen is None else seen.number, size)
+        if seen is None:
+            grid = grid_of(tables, {})
+            picked = pick(tables, grid=grid, bits=self._bits, forecast=self._forecast)
+            self._known[key] = _Seen(picked, grid, hits=[[0, 0] for _ in picked])
+            best = max((one.promise for one in picked), default=0.0)
+        else:
+            best = self._counted(seen, tables)
+        return min(max(best, -1.0), 1e6) if not math.isnan(best) else -1.0
+
+    def _drawn(self, pair: tuple[Any, Any], key: str, number: int, size: int) -> tuple[Table, Table]:
         calls = Calls(self._mechanism, self._form, pair, self._seed)
         place = FIRST_BLOCK + MOST_ROUNDS * int(key[:6], 16) + 2 * number
-        tables = []
-        for side in (0, 1):
-            fresh = calls.outputs(Request(side=side, block=place + side, size=size)).kept()
-            tables.append(joined([*drawn[side], fresh]))
         self.spent += size
-        self._known[key] = (number + 1) % (MOST_ROUNDS // 2), [tables[0]], [tables[1]]
-        both = tables[0], tables[1]
-        picked = pick(both, grid=grid_of(both, {}), bits=self._bits, forecast=self._forecast)
-        best = max((one.promise for one in picked), default=0.0)
-        return min(max(best, -1.0), 1e6) if not math.isnan(best) else -1.0
+        first = calls.outputs(Request(side=0, block=place, size=size)).kept()
+        return first, calls.outputs(Request(side=1, block=place + 1, size=size)).kept()
+
+    def _counted(self, seen: _Seen, tables: tuple[Table, Table]) -> float:
+        seen.number = (seen.number + 1) % (MOST_ROUNDS // 2)
+        seen.size += tables[0].size
+        rounded = tables[0].rounded(seen.grid), tables[1].rounded(seen.grid)
+        best = 0.0
+        for one, hits in zip(seen.picked, seen.hits, strict=True):
+            for side, table in enumerate(tables if one.precise else rounded):
+                hits[side] += int(np.count_nonzero(one.event.mask(table)))
+            likelier, other = hits if one.forward else hits[::-1]
+            forecast = replace(self._forecast, caution=RANKING_CAUTION)
+            promise = forecast(np.array([likelier]), seen.size, np.array([other]), seen.size)
+            best = max(best, float(promise[0]))
+        return best
 
 
 def choose(pairs: Iterable[tuple[Any, Any]], scorer: Scorer, budget: int) -> Chosen:

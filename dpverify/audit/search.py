@@ -47,6 +47,10 @@ COUNTED_ENOUGH = 50
 """Occurrences of each pattern, on average, from which on counting patterns beats a model of them."""
 
 
+SUMMARIES = tuple(Aggregate(which) for which in ("numbers", "nonzero", "sum", "largest", "smallest"))
+"""What is said of all numbers of an output two at a time: how far it goes and how large it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Picked:
     """An event to confirm, the side on which it should be likelier (`forward`: the first), its share of the error budget,
@@ -171,12 +175,13 @@ def _ranked(exploration: Exploration, proposed: list[Candidate]) -> list[Candida
     by_absence = sorted(proposed, key=lambda candidate: -candidate.lead.unmatched)[:MOST_UNMATCHED]
     found = {id(candidate): candidate for candidate in [*by_promise, *by_absence]}.values()
     again: list[Candidate] = []
+    forecast = replace(exploration.forecast, caution=exploration.forecast.ranking_caution)
     for forward in (True, False):
         there = [candidate for candidate in found if candidate.lead.forward == forward]
         table, other = exploration.rank if forward else exploration.rank[::-1]
         hits, other_hits = ([int(np.count_nonzero(one.event.mask(side))) for one in there] for side in (table, other))
         if there:
-            promises = exploration.forecast(np.array(hits), table.size, np.array(other_hits), other.size)
+            promises = forecast(np.array(hits), table.size, np.array(other_hits), other.size)
             again += map(_again, there, hits, other_hits, promises.tolist())
     again.sort(key=lambda candidate: -candidate.lead.promise)
     return again
@@ -223,6 +228,10 @@ def _candidates(exploration: Exploration) -> Iterator[Candidate]:
     axes = [axis for path in jointly if (axis := joint.axis_of(smaller, path)) is not None]
     for first, second in combinations(axes, 2):
         yield from joint.propose(smaller, first, second)
+    if len(items) > 1:
+        summaries = [axis for scalar in SUMMARIES if (axis := joint.axis_of_scalar(exploration, scalar)) is not None]
+        for first, second in combinations(summaries, 2):
+            yield from joint.propose(exploration, first, second)
     if len(valued) > 1 and min(table.size for table in exploration.search) >= learning.FEWEST_ROWS:
         coordinates = _score_scalars(exploration, valued)
         for group in (coordinates, _steps(items)):

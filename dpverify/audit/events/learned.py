@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from dpverify.audit.scores import Score
 
 def propose(exploration: Exploration, score: Score) -> Iterator[Candidate]:
     """The most promising threshold in either direction, seen on outputs from which the score did not learn."""
+    forecast = replace(exploration.forecast, caution=exploration.forecast.ranking_caution)
+    exploration = replace(exploration, forecast=forecast)
     ordered = Ordered.of(*(score.values(table) for table in exploration.rank))
     first, second = ordered.first, ordered.second
     if len(ordered.pooled) < 2:
