@@ -6,6 +6,7 @@ is a heuristic: a poor forecast costs power and never soundness, because what is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -28,8 +29,11 @@ Pair: TypeAlias = "tuple[Table, Table]"
 CAUTION = 2.0
 """Deviations by which counts are moved against an event: of a thousand that were tried, the luckiest looks three better."""
 
-RANKING_CAUTION = 1.0
+RANKING_CAUTION = 1.5
 """The same where few events are compared, on outputs that did not propose them."""
+
+BOLDNESS = 0.5
+"""The same for a second opinion: what is rare and strong is worth a small share of the error, though it may be luck."""
 
 LITTLE_CAUTION = 1.6
 """The same where outputs are single numbers: neighbouring thresholds share their luck."""
@@ -43,12 +47,14 @@ LEAST_EPSILON = 1e-3
 class Lead:
     """Why an event is worth a look: the side on which it should be likelier (`forward`: the first), the bound that is forecast,
     and, where it never occurred on the other side, how often it did on this one (`unmatched`). `error` is the standard
-    deviation of the log ratio that the promise rests on, once it has been ranked."""
+    deviation of the log ratio that the promise rests on, once it has been ranked, and `hope` is the promise with hardly any
+    caution."""
 
     forward: bool
     promise: float
     unmatched: int
     error: float = 0.0
+    hope: float = -math.inf
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -16,10 +16,10 @@ import numpy as np
 
 from dpverify.audit.callables import Form
 from dpverify.audit.calls import Calls, Request
-from dpverify.audit.exploration import CAUTION, RANKING_CAUTION, Forecast
+from dpverify.audit.exploration import CAUTION, Forecast
 from dpverify.audit.grid import grid_of
 from dpverify.audit.search import Picked, pick
-from dpverify.audit.table import Path, Table
+from dpverify.audit.table import Path, Table, joined
 from dpverify.audit.unchanged import digest_of_input
 
 SEARCH_SHARE = 0.2
@@ -27,6 +27,12 @@ SEARCH_SHARE = 0.2
 
 MOST = 100_000
 """Outputs a side and pair of one round, at most."""
+
+FEWEST_TO_PART = 2_000
+"""Outputs of a pair below which the same ones propose events and speak for them."""
+
+COUNTING_CAUTION = 1.0
+"""Deviations by which counts of events that other outputs proposed are moved against them."""
 
 FIRST_BLOCK = 2**31
 """Blocks from here on belong to the search; no audit numbers so many."""
@@ -46,22 +52,11 @@ class Chosen:
     promise: float
 
 
-@dataclass(slots=True)
-class _Seen:
-    """What is known of a pair: the events that its first outputs proposed, and how often they occurred on later ones."""
-
-    picked: list[Picked]
-    grid: dict[Path, float]
-    number: int = 1
-    size: int = 0
-    hits: list[list[int]] = field(default_factory=list)
-
-
 class Scorer:
     """Draws outputs of a pair and forecasts the bound that an audit of it would show. The same pair, the same outputs.
 
-    The first outputs of a pair propose events, and the forecast is cautious: of many events and pairs the luckiest comes out
-    on top. Later outputs only count those events, so that luck is not taken for promise twice.
+    Half of the fresh outputs, and all earlier ones, propose events, and the other half counts them: of many events the luckiest
+    comes out on top, and its luck must not be taken for promise. Too few outputs are not parted; their forecast is cautious.
     """
 
     def __init__(
@@ -72,22 +67,24 @@ class Scorer:
         self._seed = seed
         self._bits = bits
         self._forecast = Forecast(delta=delta, alpha=alpha / 4, planned=max(planned, 1), ranking_caution=CAUTION)
-        self._known: dict[str, _Seen] = {}
+        self._known: dict[str, tuple[int, list[Table], list[Table]]] = {}
         self.spent = 0
         """Outputs a side that were drawn."""
 
     def __call__(self, pair: tuple[Any, Any], size: int) -> float:
         """The forecast, on `size` outputs a side in addition to those of earlier calls; never NaN or infinite."""
         key = digest_of_input(pair)
-        seen = self._known.get(key)
-        tables = self._drawn(pair, key, 0 if seen is None else seen.number, size)
-        if seen is None:
-            grid = grid_of(tables, {})
-            picked = pick(tables, grid=grid, bits=self._bits, forecast=self._forecast)
-            self._known[key] = _Seen(picked, grid, hits=[[0, 0] for _ in picked])
-            best = max((one.promise for one in picked), default=0.0)
+        number, *earlier = self._known.get(key, (0, [], []))
+        fresh = self._drawn(pair, key, number, size)
+        proposing, counting = _parted(fresh, size // 2 if size >= FEWEST_TO_PART else size)
+        seen = joined([*earlier[0], proposing[0]]), joined([*earlier[1], proposing[1]])
+        grid = grid_of(seen, {})
+        picked = pick(seen, grid=grid, bits=self._bits, forecast=self._forecast)
+        self._known[key] = (number + 1) % (MOST_ROUNDS // 2), [*earlier[0], fresh[0]], [*earlier[1], fresh[1]]
+        if counting[0].size:
+            best = max((self._counted(one, counting, grid) for one in picked), default=0.0)
         else:
-            best = self._counted(seen, tables)
+            best = max((one.promise for one in picked), default=0.0)
         return min(max(best, -1.0), 1e6) if not math.isnan(best) else -1.0
 
     def _drawn(self, pair: tuple[Any, Any], key: str, number: int, size: int) -> tuple[Table, Table]:
@@ -97,19 +94,18 @@ class Scorer:
         first = calls.outputs(Request(side=0, block=place, size=size)).kept()
         return first, calls.outputs(Request(side=1, block=place + 1, size=size)).kept()
 
-    def _counted(self, seen: _Seen, tables: tuple[Table, Table]) -> float:
-        seen.number = (seen.number + 1) % (MOST_ROUNDS // 2)
-        seen.size += tables[0].size
-        rounded = tables[0].rounded(seen.grid), tables[1].rounded(seen.grid)
-        best = 0.0
-        for one, hits in zip(seen.picked, seen.hits, strict=True):
-            for side, table in enumerate(tables if one.precise else rounded):
-                hits[side] += int(np.count_nonzero(one.event.mask(table)))
-            likelier, other = hits if one.forward else hits[::-1]
-            forecast = replace(self._forecast, caution=RANKING_CAUTION)
-            promise = forecast(np.array([likelier]), seen.size, np.array([other]), seen.size)
-            best = max(best, float(promise[0]))
-        return best
+    def _counted(self, one: Picked, tables: tuple[Table, Table], grid: dict[Path, float]) -> float:
+        """The forecast for an event that other outputs proposed."""
+        seen = tables if one.precise else (tables[0].rounded(grid), tables[1].rounded(grid))
+        likelier, other = (int(np.count_nonzero(one.event.mask(table))) for table in (seen if one.forward else seen[::-1]))
+        forecast = replace(self._forecast, caution=COUNTING_CAUTION)
+        return float(forecast(np.array([likelier]), tables[0].size, np.array([other]), tables[1].size)[0])
+
+
+def _parted(tables: tuple[Table, Table], size: int) -> tuple[tuple[Table, Table], tuple[Table, Table]]:
+    first, second = tables
+    head, tail = slice(0, size), slice(size, None)
+    return (first.taken(head), second.taken(head)), (first.taken(tail), second.taken(tail))
 
 
 def choose(pairs: Iterable[tuple[Any, Any]], scorer: Scorer, budget: int) -> Chosen:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit import learning
 from dpverify.audit.events import Event, atoms, equality, joint, kinds, lattice, learned, pieces, thresholds
-from dpverify.audit.exploration import LITTLE_CAUTION, Candidate, Exploration, Forecast, Lead, Pair
+from dpverify.audit.exploration import BOLDNESS, LITTLE_CAUTION, Candidate, Exploration, Forecast, Lead, Pair
 from dpverify.audit.features import Aggregate, Combination, Coordinate, CountAbove, PlaceOfCode, PlaceOfLargest, Scalar
 from dpverify.audit.table import Floats, Kind, Path, Table, is_length
 
@@ -74,7 +74,7 @@ def pick(
     """
     rounded = tables[0].rounded(grid), tables[1].rounded(grid)
     if max(len(table.columns) for table in tables) == 1:
-        forecast = replace(forecast, caution=LITTLE_CAUTION)
+        forecast = replace(forecast, caution=LITTLE_CAUTION, ranking_caution=LITTLE_CAUTION)
     halves = _halves(rounded, forecast)
     proposed = list(_candidates(halves))
     if max((one.lead.promise for one in proposed), default=0.0) <= enough:
@@ -89,7 +89,7 @@ def pick(
     ranked.sort(key=lambda entry: (-np.rint(entry[0].lead.promise / step), len(entry[0].event.describe())))
     chosen: list[tuple[Candidate, bool]] = []
     masks: list[tuple[bool, NDArray[np.bool_]]] = []
-    for candidate, precise in ranked:
+    for candidate, precise in _in_turns(ranked, sorted(ranked, key=lambda entry: -entry[0].lead.hope)):
         if chosen and candidate.lead.promise <= 0 and tables[0].size >= MANY:
             continue  # so many outputs have not shown anything, and each further one would cost a look
         if chosen and _is_ragged(candidate.event):
@@ -119,6 +119,15 @@ def pick(
         )
         for (candidate, precise), share in zip(chosen, shares, strict=True)
     ]
+
+
+def _in_turns(one: list[tuple[Candidate, bool]], other: list[tuple[Candidate, bool]]) -> Iterator[tuple[Candidate, bool]]:
+    """The first of either list, the second of either, and so on, each entry once."""
+    known = set()
+    for entry in chain.from_iterable(zip(one, other, strict=True)):
+        if id(entry[0]) not in known:
+            known.add(id(entry[0]))
+            yield entry
 
 
 def _is_ragged(event: Event) -> bool:
@@ -176,24 +185,25 @@ def _ranked(exploration: Exploration, proposed: list[Candidate]) -> list[Candida
     found = {id(candidate): candidate for candidate in [*by_promise, *by_absence]}.values()
     again: list[Candidate] = []
     forecast = replace(exploration.forecast, caution=exploration.forecast.ranking_caution)
+    boldly = replace(exploration.forecast, caution=BOLDNESS)
     for forward in (True, False):
         there = [candidate for candidate in found if candidate.lead.forward == forward]
         table, other = exploration.rank if forward else exploration.rank[::-1]
         hits, other_hits = ([int(np.count_nonzero(one.event.mask(side))) for one in there] for side in (table, other))
         if there:
-            promises = forecast(np.array(hits), table.size, np.array(other_hits), other.size)
-            again += map(_again, there, hits, other_hits, promises.tolist())
+            cautious, bold = (one(np.array(hits), table.size, np.array(other_hits), other.size) for one in (forecast, boldly))
+            again += map(_again, there, hits, other_hits, cautious.tolist(), bold.tolist())
     again.sort(key=lambda candidate: -candidate.lead.promise)
     return again
 
 
-def _again(candidate: Candidate, hits: int, other_hits: int, promise: float) -> Candidate:
+def _again(candidate: Candidate, hits: int, other_hits: int, promise: float, hope: float) -> Candidate:
     """The candidate with the promise that it shows on the half that did not propose it; unmatched only if on both."""
     unmatched = hits + candidate.lead.unmatched if candidate.lead.unmatched and not other_hits else 0
     error: float = (1 / max(hits, 1) + 1 / max(other_hits, 1)) ** 0.5
     # ragged sets win by luck where plain ones say as much
     handicap = error if isinstance(candidate.event, pieces.Pieces) else 0.0
-    return Candidate(candidate.event, Lead(candidate.lead.forward, promise - handicap, unmatched, error))
+    return Candidate(candidate.event, Lead(candidate.lead.forward, promise - handicap, unmatched, error, hope))
 
 
 def _candidates(exploration: Exploration) -> Iterator[Candidate]:
