@@ -32,8 +32,8 @@ COMMAND = "python benchmarks/audit_benchmark.py"
 SAMPLES = 10**7
 SEEDS = (1, 2, 3, 4, 5)
 ALPHA = "0.1"
-BROAD, NARROW, TRIED_AGAIN = 100, 50, 3
-"""The search spends 1/100 of the budget on each pair (at most 10 % in all), then 1/50 on each of the best three."""
+BROAD, NARROW, TRIED_AGAIN = 100, 50, 4
+"""The search spends 1/100 of the budget on each pair (at most 10 % in all), then 1/50 on each of the best four."""
 
 COVERAGE = (("Laplace", (0, 1), 0.1), ("NoisyMax3", ((1,) * 5, (0,) * 5), 0.25))
 REPETITIONS = 200

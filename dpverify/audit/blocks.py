@@ -31,7 +31,7 @@ FIRST_BLOCK = 2**32 - 2
 FAINT, NEVER = -10.0, -60.0
 """Logarithms of the probabilities that two processes, and two of very many blocks, begin alike by chance."""
 
-MARKED_ROWS = 256
+FEW_MARKED_ROWS, MARKED_ROWS = 48, 256
 MARKED_COLUMNS = 16
 
 
@@ -101,10 +101,13 @@ def mark_of(table: Table) -> int | None:
     Of two blocks of independent outputs the first n are equal with probability (sum p_i^2)^n. None unless that is below
     e^NEVER by the estimate of sum p_i^2 that these outputs give.
     """
-    size = min(table.size, MARKED_ROWS)
-    few = Table(table.size, dict(islice(table.columns.items(), MARKED_COLUMNS))).taken(slice(0, size))
-    codes = few.columns[()].codes if len(few.columns) == 1 and () in few.columns else few.whole()
-    return None if _chance_of_the_same(codes.tolist()) > NEVER else _identified(codes)
+    narrow = Table(table.size, dict(islice(table.columns.items(), MARKED_COLUMNS)))
+    for rows in (FEW_MARKED_ROWS, MARKED_ROWS):  # blocks that begin alike are identified by equally many rows
+        few = narrow.taken(slice(0, min(table.size, rows)))
+        codes = few.columns[()].codes if len(few.columns) == 1 and () in few.columns else few.whole()
+        if _chance_of_the_same(codes.tolist()) <= NEVER:
+            return _identified(codes)
+    return None
 
 
 def _chance_of_the_same(codes: list[int]) -> float:

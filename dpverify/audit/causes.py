@@ -18,6 +18,9 @@ FEWEST = 400
 
 FEWEST_UNMATCHED = 10
 
+TOO_MANY_TO_MISS = 7.0
+"""Occurrences to be expected that are missed altogether once in a thousand times."""
+
 
 def likely_cause(witness: Witness, explored: tuple[Sequence[Table], Sequence[Table]], epsilon: float, *, reused: bool) -> Cause:
     """What the witness and the exploration outputs look like; `reused`: outputs of one batch depended on each other."""
@@ -37,7 +40,7 @@ def likely_cause(witness: Witness, explored: tuple[Sequence[Table], Sequence[Tab
         if abs(math.log(ratio)) > 0.05 + 8 / math.sqrt(sizes):
             text = f"scale; the noise depends on the data: its spread on inputs[1] is {ratio:.3g} times that on inputs[0]."
             return Cause(kind="scale", text=text)
-    if witness.other_hits == 0 and witness.hits >= FEWEST_UNMATCHED and witness.epsilon_lower > 2 * epsilon:
+    if witness.hits >= FEWEST_UNMATCHED and witness.other_hits == 0 and _never(witness, epsilon):
         text = (
             f"support; inputs[{witness.likelier}] gives outputs that inputs[{1 - witness.likelier}] does not give (bounds, "
             f"rounding, missing values or a release without noise that depend on the data)."
@@ -46,6 +49,12 @@ def likely_cause(witness: Witness, explored: tuple[Sequence[Table], Sequence[Tab
     factor = f" by a factor of at least {witness.epsilon_lower / epsilon:.3g}" if epsilon > 0 else ""
     text = f"scale or sensitivity; the noise is too small for how far the answer moves between these inputs{factor}."
     return Cause(kind="scale", text=text)
+
+
+def _never(witness: Witness, epsilon: float) -> bool:
+    """Whether no hits at all are fewer than even twice the epsilon that is claimed would leave to chance."""
+    expected = witness.hits / witness.draws * witness.other_draws * math.exp(-min(2 * epsilon, 700.0))
+    return witness.epsilon_lower > 2 * epsilon or expected > TOO_MANY_TO_MISS
 
 
 def _is_constant(table: Table) -> bool:

@@ -33,6 +33,7 @@ FEWEST_RANKED = 64
 MOST_RANKED = 512
 MOST_BLOCKS = 32
 SHUFFLES = 40
+MOST_COUNTED = 100_000
 
 
 def dispersion(hits: Sequence[int], sizes: Sequence[int]) -> float:
@@ -89,23 +90,26 @@ def serial(excess: float, variance: float) -> float:
 def repeats(blocks: Sequence[Codes], generator: np.random.Generator) -> float:
     """How many standard deviations the number of equal pairs inside blocks lies from where shuffled outputs would have it.
 
-    0.0 where the difference is fewer than four pairs. Heuristic: mean and deviation come from a few shuffles.
+    0.0 where the difference is fewer than four pairs. The mean is exact; heuristic: the deviation comes from a few shuffles.
     """
-    _, codes = np.unique(np.concatenate(blocks), return_inverse=True)
-    sizes = [len(block) for block in blocks]
+    _, codes, counts = np.unique(np.concatenate(blocks), return_inverse=True, return_counts=True)
+    sizes = np.array([len(block) for block in blocks])
     owner = np.repeat(np.arange(len(blocks)), sizes)
-    if int(codes.max(initial=0)) == len(codes) - 1:
-        return 0.0
-    found = _pairs(codes, owner)
-    shuffled = [_pairs(generator.permutation(codes), owner) for _ in range(SHUFFLES)]
-    away = found - float(np.mean(shuffled))
+    away = _pairs(codes, owner) - _pairs_of(counts) * _pairs_of(sizes) / max(_pairs_of(np.array([len(codes)])), 1.0)
     if abs(away) < 4:
         return 0.0
+    shuffled = [_pairs(generator.permutation(codes), owner) for _ in range(SHUFFLES)]
     return away / max(float(np.std(shuffled)), 0.5)
 
 
 def _pairs(codes: NDArray[np.int64], owner: NDArray[np.int64]) -> float:
-    _, counts = np.unique(owner * (int(codes.max()) + 1) + codes, return_counts=True)
+    """Equal pairs inside blocks."""
+    cells = owner * (int(codes.max()) + 1) + codes
+    few = int(cells.max()) < MOST_COUNTED
+    return _pairs_of(np.bincount(cells) if few else np.unique(cells, return_counts=True)[1])
+
+
+def _pairs_of(counts: NDArray[Any]) -> float:
     return float((counts * (counts - 1.0) / 2).sum())
 
 

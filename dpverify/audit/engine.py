@@ -14,6 +14,7 @@ from enum import Enum
 import numpy as np
 
 from dpverify.audit import dependence, plan
+from dpverify.audit.bets import Bets
 from dpverify.audit.blocks import Answer, Question, answer_of
 from dpverify.audit.causes import likely_cause
 from dpverify.audit.events import Event
@@ -35,6 +36,13 @@ MOST_MARKS = 1_000_000
 
 MOST_COMPARED = 4
 """Coordinates on which the two sides are compared in order, at most."""
+
+MOMENTS = 4
+"""How often between two looks those who bet are asked whether they have won."""
+
+CONFIRMING_BLOCKS = 16
+"""Blocks a side and look, at least: enough to see counts vary from block to block. Whether values repeat inside blocks shows
+while exploring, on more of them."""
 
 ROOM = 8_000_000
 """Cells of the exploration outputs that are kept, at most, on either side; confirmation keeps counts alone."""
@@ -107,6 +115,8 @@ class Engine:
         self._refuted_by_bits = False
         self._number = 0
         self._open: tuple[list[_Tally], tuple[list[int], list[int]], float] | None = None
+        self._bets: Bets | None = None
+        self._bet_share = plan.BETTING_SHARE if stop_early and claim.design == "fixed" else 0.0
 
     # --- the course of an audit -------------------------------------------------------------------------------------
 
@@ -164,6 +174,7 @@ class Engine:
             )
 
     def _set_aside(self, reason: str) -> None:
+        self._close_bets()
         self.records = [replace(record, set_aside=record.set_aside or reason) for record in self.records]
         self._refuted_by_bits = False
 
@@ -248,22 +259,35 @@ class Engine:
     # --- confirming -------------------------------------------------------------------------------------------------
 
     def _confirm(self, stage: Stage, picked: list[Picked]) -> _After:
+        if self._bet_share:
+            alpha = self.alpha * self._bet_share * sum(look.share for look in stage.looks)
+            self._bets = Bets(self.claim, self._number, picked, alpha, self.sampler.pairing)
+        after = self._counted(stage, picked)
+        self._close_bets()
+        return after
+
+    def _close_bets(self) -> None:
+        """Record how the bets of a stage stand. Whatever moment that is, it may be looked at."""
+        if self._bets is not None:
+            self.records += self._bets.rest()
+            self._bets = None
+
+    def _counted(self, stage: Stage, picked: list[Picked]) -> _After:
         tallies = [_Tally(one) for one in picked]
         question = self._question(picked, keep=stage.reused)
         sizes: tuple[list[int], list[int]] = ([], [])
         kept: tuple[list[Table], list[Table]] = ([], [])
-        done = 0
+        done, moments = 0, MOMENTS if self._bets is not None else 1
         for place, look in enumerate(stage.looks, start=1):
-            upto = round(stage.confirm * look.part)
             self._open = tallies, sizes, look.share
-            for side, answer in self.sampler.blocks_of(self._sides(upto - done), question, apart=self.apart):
-                sizes[side].append(answer.size)
-                for tally, hits, neighbours in zip(tallies, answer.hits, answer.neighbours, strict=True):
-                    tally.add(side, hits, neighbours)
-                self._note_mark(answer)
-                if answer.table is not None:
-                    kept[side].append(answer.table)
-            done = upto
+            begun, upto = done, round(stage.confirm * look.part)
+            for moment in range(1, moments + 1):
+                due = begun + (upto - begun) * moment // moments
+                self._count(self._sides(due - done), question, tallies, sizes, kept, fewest=CONFIRMING_BLOCKS // moments)
+                done = due
+                if (after := self._bet(tallies, sizes)) is not _After.GO_ON:
+                    self._open = None
+                    return after
             after = self._look(place, look, tallies, sizes)
             if after is _After.GO_ON and self._refuted_by_bits and not stage.quick:
                 return _After.STOP
@@ -276,6 +300,27 @@ class Engine:
             for side in (0, 1):
                 self._explored[side].extend(kept[side])
         return _After.GO_ON
+
+    def _count(
+        self,
+        wanted: tuple[int, int],
+        question: Question,
+        tallies: list[_Tally],
+        sizes: tuple[list[int], list[int]],
+        kept: tuple[list[Table], list[Table]],
+        *,
+        fewest: int,
+    ) -> None:
+        """Draw so many outputs of either side and count the hits of each event, block by block."""
+        for side, answer in self.sampler.blocks_of(wanted, question, apart=self.apart, fewest=fewest):
+            sizes[side].append(answer.size)
+            for tally, hits, neighbours in zip(tallies, answer.hits, answer.neighbours, strict=True):
+                tally.add(side, hits, neighbours)
+            self._note_mark(answer)
+            if answer.table is not None:
+                kept[side].append(answer.table)
+            if self._bets is not None and len(sizes[0]) == len(sizes[1]):
+                self._bets.add(answer.size, [(tally.hits[0][-1], tally.hits[1][-1]) for tally in tallies])
 
     def _question(self, picked: Sequence[Picked], *, keep: bool) -> Question:
         return Question(
@@ -300,17 +345,36 @@ class Engine:
         fresh = self._tested(place, look.share, tallies, sizes)
         self.records += fresh
         self._open = None
-        if dependence.copies(list(self.sampler.lives.values())):
-            self._set_aside("processes repeat each other")
-            self.undecided = (
-                "Every process that calls the mechanism begins with the same outputs, and goes on with others for the same "
-                "seed: the mechanism carries a generator of its own, so that workers, or an audit that is resumed, repeat "
-                "each other. Draw all noise from rng, or audit it in one process from beginning to end."
-            )
+        if self._copied():
             return _After.STOP
         rejecting = [tally for tally, record in zip(tallies, fresh, strict=True) if record.rejects]
-        if not rejecting:
+        return self._refuted(rejecting, sizes) if rejecting else _After.GO_ON
+
+    def _copied(self) -> bool:
+        """Whether the processes that call the mechanism repeat each other; no verdict rests on such outputs."""
+        if not dependence.copies(list(self.sampler.lives.values())):
+            return False
+        self._set_aside("processes repeat each other")
+        self.undecided = (
+            "Every process that calls the mechanism begins with the same outputs, and goes on with others for the same "
+            "seed: the mechanism carries a generator of its own, so that workers, or an audit that is resumed, repeat "
+            "each other. Draw all noise from rng, or audit it in one process from beginning to end."
+        )
+        return True
+
+    def _bet(self, tallies: list[_Tally], sizes: tuple[list[int], list[int]]) -> _After:
+        """Whether those who bet against the claim have won by now."""
+        won = [] if self._bets is None else self._bets.won()
+        if not won:
             return _After.GO_ON
+        self.records += won
+        if self._copied():
+            return _After.STOP
+        seen = {record.precise for record in won}
+        return self._refuted([tally for tally in tallies if tally.picked.precise in seen], sizes)
+
+    def _refuted(self, rejecting: list[_Tally], sizes: tuple[list[int], list[int]]) -> _After:
+        """Before a refutation stands: are the outputs independent? And does it suffice to stop?"""
         reason = self._suspect(rejecting, sizes, dependence.LEVEL_AT_STAKE) or self._spot_check(rejecting, sizes)
         if reason is not None:
             self.notes.append(reason)
@@ -332,7 +396,7 @@ class Engine:
                 forward=tally.picked.forward,
                 precise=tally.picked.precise,
                 counts=tally.counts(sizes),
-                alpha=self.alpha * share * tally.picked.share,
+                alpha=self.alpha * (1 - self._bet_share) * share * tally.picked.share,
             )
             for tally in tallies
         ]
@@ -344,6 +408,7 @@ class Engine:
             self._open = None
             unplanned = self._tested(0, share, tallies, sizes)
             self.records += [replace(record, set_aside="the audit ended before these counts were due") for record in unplanned]
+        self._close_bets()
 
     def cause(self, witness: Witness) -> Cause:
         """What probably lies behind a refutation."""

@@ -16,8 +16,9 @@ import numpy as np
 from dpverify.arithmetic.exact import float_above, to_exact
 from dpverify.audit.curve import curve_from_json
 from dpverify.audit.events import event_from_json
-from dpverify.audit.records import Claim, Findings, Record, findings, judged, record_to_json
+from dpverify.audit.records import Claim, Findings, Record, Wager, findings, judged, judged_bets, record_to_json
 from dpverify.audit.result import AuditResult
+from dpverify.audit.statistics.betting import PairCounts
 from dpverify.audit.statistics.counts import Counts
 from dpverify.audit.table import Path
 from dpverify.errors import InputError, shown
@@ -207,7 +208,13 @@ def _record(test: Any, place: str, claim: Claim, drawn: tuple[int, int]) -> Reco
     if not isinstance(precise, bool):
         raise InputError(f"evidence: {place}.precise = {shown(precise)}: it is true or false.")
     counts = Counts(**numbers)
-    rejects, bound = judged(claim, counts, alpha)
+    listed = test.get("bets", [])
+    if not isinstance(listed, list):
+        raise InputError(f"evidence: {place}.bets = {shown(listed)}: a list is needed.")
+    bets = tuple(_wager(bet, f"{place}.bets[{n}]", claim, drawn) for n, bet in enumerate(listed))
+    if bets and counts not in [bet.counts for bet in bets]:
+        raise InputError(f"evidence: {place} has counts that none of its bets has; the file was edited.")
+    rejects, bound = judged_bets(claim, bets, alpha) if bets else judged(claim, counts, alpha)
     stored = _field(test, "rejects", f"{place}.rejects")
     if stored is not rejects:
         raise InputError(
@@ -226,7 +233,38 @@ def _record(test: Any, place: str, claim: Claim, drawn: tuple[int, int]) -> Reco
         epsilon_lower=float(test["epsilon_lower"]),
         claim=claim,
         set_aside=_optional_text(test, "set_aside", f"{place}.set_aside"),
+        bets=bets,
     )
+
+
+def _wager(bet: Any, place: str, claim: Claim, drawn: tuple[int, int]) -> Wager:
+    """One bet of several. Their shares are checked where their capital is computed."""
+    pairs = _field(bet, "pairs", f"{place}.pairs")
+    counts = PairCounts(**{key: _count(pairs, key, f"{place}.pairs.{key}") for key in ("both", "first", "second", "neither")})
+    if sum((counts.both, counts.first, counts.second, counts.neither)) > min(drawn):
+        raise InputError(f"evidence: {place} has more pairs than the {min(drawn)} outputs that were drawn on one side.")
+    likelier = _field(bet, "likelier", f"{place}.likelier")
+    if type(likelier) is not int or likelier not in (0, 1):
+        raise InputError(f"evidence: {place}.likelier = {shown(likelier)}: it is 0 or 1, the number of an input.")
+    epsilon, delta = (_number(_field(bet, key, f"{place}.{key}"), f"{place}.{key}") for key in ("epsilon", "delta"))
+    if claim.curve is None and (epsilon, delta) != (claim.epsilon, claim.delta):
+        raise InputError(f"evidence: {place} is held to ({epsilon}, {delta}), and the claim is another.")
+    if claim.curve is not None and not claim.curve.allows(epsilon, delta):
+        raise InputError(f"evidence: {place} tests {(epsilon, delta)}, which is no point that the claim implies.")
+    return Wager(
+        event=event_from_json(_field(bet, "event", f"{place}.event")),
+        forward=likelier == 0,
+        share=_share(bet, f"{place}.share"),
+        pairs=counts,
+        claim=claim.at((epsilon, delta)) if claim.curve is not None else claim,
+    )
+
+
+def _share(bet: Any, place: str) -> float:
+    share = _number(_field(bet, "share", place), place)
+    if not 0 < share <= 1:
+        raise InputError(f"evidence: {place} = {shown(share)}: a share of the capital, above 0 and at most 1, is needed.")
+    return share
 
 
 def _field(data: Any, key: str, place: str) -> Any:

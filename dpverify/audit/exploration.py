@@ -6,18 +6,21 @@ is a heuristic: a poor forecast costs power and never soundness, because what is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.audit.ordered import Ordered
 from dpverify.audit.statistics.events import approximate_epsilon_lower
 from dpverify.audit.table import Floats, Table
 
 if TYPE_CHECKING:
     from dpverify.audit.events import Event
+    from dpverify.audit.features import Scalar
 
 Pair: TypeAlias = "tuple[Table, Table]"
 """Outputs of the first input and of the second."""
@@ -25,6 +28,12 @@ Pair: TypeAlias = "tuple[Table, Table]"
 
 CAUTION = 2.0
 """Deviations by which counts are moved against an event: of a thousand that were tried, the luckiest looks three better."""
+
+RANKING_CAUTION = 1.5
+"""The same where few events are compared, on outputs that did not propose them."""
+
+BOLDNESS = 0.5
+"""The same for a second opinion: what is rare and strong is worth a small share of the error, though it may be luck."""
 
 LITTLE_CAUTION = 1.6
 """The same where outputs are single numbers: neighbouring thresholds share their luck."""
@@ -38,12 +47,14 @@ LEAST_EPSILON = 1e-3
 class Lead:
     """Why an event is worth a look: the side on which it should be likelier (`forward`: the first), the bound that is forecast,
     and, where it never occurred on the other side, how often it did on this one (`unmatched`). `error` is the standard
-    deviation of the log ratio that the promise rests on, once it has been ranked."""
+    deviation of the log ratio that the promise rests on, once it has been ranked, and `hope` is the promise with hardly any
+    caution."""
 
     forward: bool
     promise: float
     unmatched: int
     error: float = 0.0
+    hope: float = -math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +77,7 @@ class Forecast:
     planned: int
     points: tuple[tuple[float, float], ...] = ()
     caution: float = CAUTION
+    ranking_caution: float = RANKING_CAUTION
 
     def __call__(self, hits: NDArray[Any], draws: int, other_hits: NDArray[Any], other_draws: int) -> Floats:
         """Counts are moved `caution` standard deviations against the event first: a count of 3 may well have been 1."""
@@ -115,6 +127,14 @@ class Exploration:
     search: Pair
     rank: Pair
     forecast: Forecast
+    _last: list[tuple[Scalar, Ordered]] = field(default_factory=list, compare=False, repr=False)
+
+    def ordered(self, scalar: Scalar) -> Ordered:
+        """The numbers of the proposing half in order. The last one asked for is remembered: families follow on it."""
+        if not self._last or self._last[0][0] != scalar:
+            first, second = (scalar.values(table) for table in self.search)
+            self._last[:] = [(scalar, Ordered.of(first, second))]
+        return self._last[0][1]
 
     def best(
         self, hits: NDArray[Any], other_hits: NDArray[Any], *, keep: int = 1, rank: bool = False

@@ -72,6 +72,9 @@ class Aggregate:
     which: str
 
     def values(self, table: Table) -> Floats:
+        return table.remembered(self, lambda: self._values(table))
+
+    def _values(self, table: Table) -> Floats:
         with np.errstate(invalid="ignore", over="ignore"):
             matrix = _steps(table) if self.which.endswith("step") else table.matrix()
             empty = np.isnan(matrix).all(axis=1)
@@ -103,6 +106,9 @@ class CountAbove:
     steps: bool = False
 
     def values(self, table: Table) -> Floats:
+        return table.remembered(self, lambda: self._values(table))
+
+    def _values(self, table: Table) -> Floats:
         matrix = _steps(table) if self.steps else table.matrix()
         found = (matrix > self.cut).sum(axis=1).astype(np.float64)
         return np.where(np.isnan(matrix).all(axis=1), np.nan, found)
@@ -122,6 +128,9 @@ class PlaceOfLargest:
     largest: bool = True
 
     def values(self, table: Table) -> Floats:
+        return table.remembered(self, lambda: self._values(table))
+
+    def _values(self, table: Table) -> Floats:
         matrix = np.stack([table.column(path).values for path in self.paths], axis=1)
         empty = np.isnan(matrix).all(axis=1)
         found = np.where(np.isnan(matrix), -np.inf, matrix if self.largest else -matrix).argmax(axis=1)
@@ -160,6 +169,10 @@ Scalar: TypeAlias = "Coordinate | Combination | Aggregate | CountAbove | PlaceOf
 
 def _steps(table: Table) -> Floats:
     """The differences between each number of an output and the one before, the first one as it is; NaN where there is none."""
+    return table.remembered("steps", lambda: _new_steps(table))
+
+
+def _new_steps(table: Table) -> Floats:
     paths = sorted(table.coordinates, key=lambda path: [(isinstance(step, str), step) for step in path])
     if not paths:
         return np.full((table.size, 1), np.nan)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.events.thresholds import cut_points, numbers, plain_cut
+from dpverify.audit.events.thresholds import cut_points, plain_cut
 from dpverify.audit.features import Scalar
+from dpverify.audit.ordered import Ordered
 from dpverify.audit.scores import MILLI, Axis, Score, Term
 from dpverify.audit.table import Floats, Table
 
@@ -35,23 +36,25 @@ def axes_of(tables: Pair, scalars: Sequence[Scalar], cuts: int) -> list[Axis]:
     """Each scalar cut into at most about `cuts` + 2 cells; scalars without two values are left out."""
     axes = []
     for scalar in scalars:
-        first, second = (np.sort(numbers(scalar.values(table))) for table in tables)
-        pooled = np.unique(np.concatenate([first, second]))
-        if not len(pooled) or (len(pooled) == 1 and len(first) + len(second) == tables[0].size + tables[1].size):
+        ordered = Ordered.of(*(scalar.values(table) for table in tables))
+        pooled = ordered.pooled
+        if not len(pooled) or (len(pooled) == 1 and ordered.counts[0] == tables[0].size + tables[1].size):
             continue
-        places = _evenly(np.sort(np.concatenate([first, second])), pooled, cuts)
+        places = _evenly(ordered, cuts)
         axes.append(Axis(scalar, tuple(float(cut) for cut in np.unique([plain_cut(cut, pooled) for cut in places]))))
     return axes
 
 
-def _evenly(ordered: Floats, pooled: Floats, count: int) -> Floats:
+def _evenly(ordered: Ordered, count: int) -> Floats:
     """Cuts between all values where these are few; else at quantiles, with some in the tails."""
-    if len(pooled) <= 3 * count:
-        return cut_points(ordered, ordered, pooled, 3 * count)
+    if len(ordered.pooled) <= 3 * count:
+        return cut_points(ordered, 3 * count)
     parts = np.linspace(0, 1, count + 1)[1:-1]
     tails = np.geomspace(1e-4, 0.5 / count, max(count // 4, 1))
-    found = np.quantile(ordered, np.concatenate([tails, parts, 1 - tails]), method="inverted_cdf")
-    return np.unique(found[found < pooled[-1]])
+    wanted = np.concatenate([tails, parts, 1 - tails])
+    below = np.cumsum(ordered.counts)
+    found = ordered.pooled[np.searchsorted(below, wanted * below[-1])]
+    return np.unique(found[found < ordered.pooled[-1]])
 
 
 def additive(tables: Pair, axes: Sequence[Axis]) -> Score | None:

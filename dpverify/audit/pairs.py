@@ -8,23 +8,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+import numpy as np
+
 from dpverify.audit.callables import Form
 from dpverify.audit.calls import Calls, Request
-from dpverify.audit.exploration import Forecast
+from dpverify.audit.exploration import CAUTION, Forecast
 from dpverify.audit.grid import grid_of
-from dpverify.audit.search import pick
-from dpverify.audit.table import Table, joined
+from dpverify.audit.search import Picked, pick
+from dpverify.audit.table import Path, Table, joined
 from dpverify.audit.unchanged import digest_of_input
 
 SEARCH_SHARE = 0.2
 """The part of the budget that is spent on choosing the pair."""
 
-MOST = 20_000
+MOST = 100_000
 """Outputs a side and pair of one round, at most."""
+
+FEWEST_TO_PART = 2_000
+"""Outputs of a pair below which the same ones propose events and speak for them."""
+
+COUNTING_CAUTION = 1.0
+"""Deviations by which counts of events that other outputs proposed are moved against them."""
 
 FIRST_BLOCK = 2**31
 """Blocks from here on belong to the search; no audit numbers so many."""
@@ -45,7 +53,11 @@ class Chosen:
 
 
 class Scorer:
-    """Draws outputs of a pair and forecasts the bound that an audit of it would show. The same pair, the same outputs."""
+    """Draws outputs of a pair and forecasts the bound that an audit of it would show. The same pair, the same outputs.
+
+    Half of the fresh outputs, and all earlier ones, propose events, and the other half counts them: of many events the luckiest
+    comes out on top, and its luck must not be taken for promise. Too few outputs are not parted; their forecast is cautious.
+    """
 
     def __init__(
         self, mechanism: Callable[..., Any], form: Form, *, seed: int, delta: float, alpha: float, planned: int, bits: bool
@@ -54,7 +66,7 @@ class Scorer:
         self._form = form
         self._seed = seed
         self._bits = bits
-        self._forecast = Forecast(delta=delta, alpha=alpha / 4, planned=max(planned, 1))
+        self._forecast = Forecast(delta=delta, alpha=alpha / 4, planned=max(planned, 1), ranking_caution=CAUTION)
         self._known: dict[str, tuple[int, list[Table], list[Table]]] = {}
         self.spent = 0
         """Outputs a side that were drawn."""
@@ -62,19 +74,38 @@ class Scorer:
     def __call__(self, pair: tuple[Any, Any], size: int) -> float:
         """The forecast, on `size` outputs a side in addition to those of earlier calls; never NaN or infinite."""
         key = digest_of_input(pair)
-        number, *drawn = self._known.get(key, (0, [], []))
+        number, *earlier = self._known.get(key, (0, [], []))
+        fresh = self._drawn(pair, key, number, size)
+        proposing, counting = _parted(fresh, size // 2 if size >= FEWEST_TO_PART else size)
+        seen = joined([*earlier[0], proposing[0]]), joined([*earlier[1], proposing[1]])
+        grid = grid_of(seen, {})
+        picked = pick(seen, grid=grid, bits=self._bits, forecast=self._forecast)
+        self._known[key] = (number + 1) % (MOST_ROUNDS // 2), [*earlier[0], fresh[0]], [*earlier[1], fresh[1]]
+        if counting[0].size:
+            best = max((self._counted(one, counting, grid) for one in picked), default=0.0)
+        else:
+            best = max((one.promise for one in picked), default=0.0)
+        return min(max(best, -1.0), 1e6) if not math.isnan(best) else -1.0
+
+    def _drawn(self, pair: tuple[Any, Any], key: str, number: int, size: int) -> tuple[Table, Table]:
         calls = Calls(self._mechanism, self._form, pair, self._seed)
         place = FIRST_BLOCK + MOST_ROUNDS * int(key[:6], 16) + 2 * number
-        tables = []
-        for side in (0, 1):
-            fresh = calls.outputs(Request(side=side, block=place + side, size=size)).kept()
-            tables.append(joined([*drawn[side], fresh]))
         self.spent += size
-        self._known[key] = (number + 1) % (MOST_ROUNDS // 2), [tables[0]], [tables[1]]
-        both = tables[0], tables[1]
-        picked = pick(both, grid=grid_of(both, {}), bits=self._bits, forecast=self._forecast)
-        best = max((one.promise for one in picked), default=0.0)
-        return min(max(best, -1.0), 1e6) if not math.isnan(best) else -1.0
+        first = calls.outputs(Request(side=0, block=place, size=size)).kept()
+        return first, calls.outputs(Request(side=1, block=place + 1, size=size)).kept()
+
+    def _counted(self, one: Picked, tables: tuple[Table, Table], grid: dict[Path, float]) -> float:
+        """The forecast for an event that other outputs proposed."""
+        seen = tables if one.precise else (tables[0].rounded(grid), tables[1].rounded(grid))
+        likelier, other = (int(np.count_nonzero(one.event.mask(table))) for table in (seen if one.forward else seen[::-1]))
+        forecast = replace(self._forecast, caution=COUNTING_CAUTION)
+        return float(forecast(np.array([likelier]), tables[0].size, np.array([other]), tables[1].size)[0])
+
+
+def _parted(tables: tuple[Table, Table], size: int) -> tuple[tuple[Table, Table], tuple[Table, Table]]:
+    first, second = tables
+    head, tail = slice(0, size), slice(size, None)
+    return (first.taken(head), second.taken(head)), (first.taken(tail), second.taken(tail))
 
 
 def choose(pairs: Iterable[tuple[Any, Any]], scorer: Scorer, budget: int) -> Chosen:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-APART_SHARE = 0.15
+APART_SHARE = 0.05
 """The part of alpha kept for one output per call, should the outputs of a batch turn out to depend on each other."""
 
 MOST_APART = 100_000
@@ -17,6 +17,9 @@ MOST_APART = 100_000
 
 SPOT_CHECK = 256
 """Outputs a side, each from a call of its own, that have to agree with batches before a refutation rests on these."""
+
+BETTING_SHARE = 0.05
+"""The part of each stage's alpha that is bet, where sides have equal numbers of outputs and the audit may stop early."""
 
 STAGED = 50_000
 """From this many outputs a side on, an audit has a quick stage."""
@@ -66,7 +69,7 @@ def stages_for(samples: int, *, share: float, stop_early: bool = True) -> list[S
         explore = max(samples // 4, 10)
         looks = (Look(part=0.25, share=0.1 * share), Look(part=1.0, share=0.9 * share))
         return [Stage(explore=explore, confirm=samples - explore, looks=looks, quick=True)]
-    quick, second, third = (min(samples // part, most) for part, most in ((200, 20_000), (25, 100_000), (16, 200_000)))
+    quick, second, third = (min(samples // part, most) for part, most in ((200, 20_000), (25, 100_000), (16, 120_000)))
     return [
         Stage(explore=quick, confirm=quick, looks=(Look(part=1.0, share=0.06 * share),), reused=True, quick=True),
         Stage(explore=second // 2, confirm=second, looks=(Look(part=1.0, share=0.1 * share),), reused=True),

@@ -12,6 +12,14 @@ from dpverify.audit.curve import Curve
 from dpverify.audit.events import Event
 from dpverify.audit.result import Witness
 from dpverify.audit.statistics import events as statistics
+from dpverify.audit.statistics.betting import (
+    Bet,
+    PairCounts,
+    average_epsilon_lower,
+    average_log_capital,
+    needed_log_capital,
+    rough_log_capital,
+)
 from dpverify.audit.statistics.binomial import upper
 from dpverify.audit.statistics.counts import Counts, Design
 from dpverify.guarantees import Verdict
@@ -46,8 +54,34 @@ seconds, several times what the outputs cost, and win nothing (`reports/audit-ov
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Wager:
+    """One event of a bettor: its share of the capital, the pairs of outputs seen, and the point of the claim that is tested."""
+
+    event: Event
+    forward: bool
+    share: float
+    pairs: PairCounts
+    claim: Claim
+
+    @property
+    def bet(self) -> Bet:
+        """What the statistics need of it."""
+        return Bet(share=self.share, pairs=self.pairs, epsilon=self.claim.epsilon, delta=self.claim.delta)
+
+    @property
+    def counts(self) -> Counts:
+        """Its hits on either side."""
+        pairs = self.pairs
+        draws = pairs.both + pairs.first + pairs.second + pairs.neither
+        return Counts(hits=pairs.both + pairs.first, draws=draws, other_hits=pairs.both + pairs.second, other_draws=draws)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """Counts of one event in one direction, tested at level alpha. `set_aside` says why they do not count, if so."""
+    """Counts of one event in one direction, tested at level alpha. `set_aside` says why they do not count, if so.
+
+    With `bets` it is the test of all of them together, at whatever moment; event and counts are those of the most successful.
+    """
 
     stage: int
     look: int
@@ -60,6 +94,7 @@ class Record:
     epsilon_lower: float
     claim: Claim
     set_aside: str | None = None
+    bets: tuple[Wager, ...] = ()
 
     @property
     def part(self) -> float:
@@ -95,6 +130,46 @@ def judged(claim: Claim, counts: Counts, alpha: float) -> tuple[bool, float]:
         return False, 0.0
     bound = statistics.epsilon_lower(counts, delta=claim.delta, alpha=alpha, design=claim.design)
     return bound > claim.epsilon, bound
+
+
+def bet_on(claim: Claim, *, stage: int, wagers: Sequence[Wager], precise: bool, alpha: float) -> Record:
+    """The test of all bets of a stage together. It may be made at any moment, which is why no look has its number."""
+    rejects, bound = judged_bets(claim, wagers, alpha)
+    leader = _leader(wagers)
+    return Record(
+        stage=stage,
+        look=ANY_MOMENT,
+        event=leader.event,
+        forward=leader.forward,
+        precise=precise,
+        counts=leader.counts,
+        alpha=alpha,
+        rejects=rejects,
+        epsilon_lower=bound,
+        claim=leader.claim,
+        bets=tuple(wagers),
+    )
+
+
+ANY_MOMENT = 0
+"""The look of a test that was not planned for one."""
+
+
+def _leader(wagers: Sequence[Wager]) -> Wager:
+    return max(wagers, key=lambda wager: rough_log_capital([wager.bet]))
+
+
+def judged_bets(claim: Claim, wagers: Sequence[Wager], alpha: float) -> tuple[bool, float]:
+    """Whether the capital of all bets together reaches 1/alpha, and the lower bound on epsilon that it gives.
+
+    Bets on several points of a curve have no epsilon in common: the bound is then that of the most successful alone, at its
+    share of alpha.
+    """
+    if claim.curve is None:
+        bound = average_epsilon_lower([wager.bet for wager in wagers], alpha)
+        return bound > claim.epsilon, bound
+    rejects = average_log_capital([wager.bet for wager in wagers]) >= needed_log_capital(alpha)
+    return rejects, average_epsilon_lower([_leader(wagers).bet], alpha)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,8 +227,12 @@ def _bounds(curve: Curve | None, best: Record, valid: Sequence[Record]) -> dict[
 
 
 def _detectable(records: Sequence[Record]) -> float:
-    """What the most sensitive test of the last look, which rests on the most outputs, would have detected."""
-    last = [r for r in records if (r.stage, r.look) == (records[-1].stage, records[-1].look)]
+    """What the most sensitive test of the last look, which rests on the most outputs, would have detected.
+
+    Where bets refuted before the first look, it is what a look at that moment would have detected.
+    """
+    planned = [r for r in records if not r.bets] or records
+    last = [r for r in planned if (r.stage, r.look) == (planned[-1].stage, planned[-1].look)]
     if not last:
         return math.inf
     record = min(last, key=lambda r: _roughly_detectable(r) / max(r.claim.epsilon, 1e-9))
@@ -212,8 +291,10 @@ def record_to_json(record: Record) -> dict[str, Any]:
     """A test as data; the point that it tests where the claim has several."""
     counts = record.counts
     point = {} if record.claim.curve is None else {"epsilon": record.claim.epsilon, "delta": record.claim.delta}
+    bets = {} if not record.bets else {"bets": [_wager_to_json(wager) for wager in record.bets]}
     return {
         **point,
+        **bets,
         "stage": record.stage,
         "look": record.look,
         "event": record.event.to_json(),
@@ -228,4 +309,17 @@ def record_to_json(record: Record) -> dict[str, Any]:
         "rejects": record.rejects,
         "epsilon_lower": record.epsilon_lower,
         "set_aside": record.set_aside,
+    }
+
+
+def _wager_to_json(wager: Wager) -> dict[str, Any]:
+    pairs = wager.pairs
+    return {
+        "event": wager.event.to_json(),
+        "description": wager.event.describe(),
+        "likelier": 0 if wager.forward else 1,
+        "share": wager.share,
+        "epsilon": wager.claim.epsilon,
+        "delta": wager.claim.delta,
+        "pairs": {"both": pairs.both, "first": pairs.first, "second": pairs.second, "neither": pairs.neither},
     }

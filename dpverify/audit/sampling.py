@@ -39,6 +39,8 @@ class Sampler:
         """The processes that have called the mechanism."""
         self.coins = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(2**32 - 1, 0))))
         """Decides which side a trial belongs to and the order of blocks; no mechanism sees it."""
+        self.pairing = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(2**32 - 1, 1))))
+        """Decides which output of one side is paired with which of the other."""
         self._first = first
         self._progress = progress
         self._planned = [2 * first, 0]
@@ -81,8 +83,8 @@ class Sampler:
 
 
 def largest_block(budget: int) -> int:
-    """Outputs of one block, at most: as many as stay in a processor's cache, and about a hundred blocks a side or more."""
-    return max(SMALL_BLOCK, min(budget // 100, LARGEST_BLOCK))
+    """Outputs of one block, at most: as many as stay in a processor's cache, and about 75 blocks a side or more."""
+    return max(SMALL_BLOCK, min(budget // 75, LARGEST_BLOCK))
 
 
 def _blocks(size: int, largest: int, fewest: int) -> int:

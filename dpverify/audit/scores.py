@@ -63,6 +63,9 @@ class Score:
     terms: tuple[Term, ...]
 
     def values(self, table: Table) -> Floats:
+        return table.remembered(self, lambda: self._values(table))
+
+    def _values(self, table: Table) -> Floats:
         places = [axis.places(table) for axis in self.axes]
         total = np.zeros(table.size, dtype=np.int64)
         for term in self.terms:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit import learning
 from dpverify.audit.events import Event, atoms, equality, joint, kinds, lattice, learned, pieces, thresholds
-from dpverify.audit.exploration import LITTLE_CAUTION, Candidate, Exploration, Forecast, Lead, Pair
+from dpverify.audit.exploration import BOLDNESS, LITTLE_CAUTION, Candidate, Exploration, Forecast, Lead, Pair
 from dpverify.audit.features import Aggregate, Combination, Coordinate, CountAbove, PlaceOfCode, PlaceOfLargest, Scalar
 from dpverify.audit.table import Floats, Kind, Path, Table, is_length
 
@@ -34,8 +34,10 @@ SCREENED = 1000
 PAIR_SAMPLE = 40_000
 ALIKE = 0.97
 MANY = 100_000
-LEADERS_SHARE = 0.7
+LEADERS_SHARE = 0.8
 FEW_COORDINATES = 8
+NEGLIGIBLE = 200
+"""A promise that is lower by one part in so many is given for plainer words."""
 FEWEST_TO_COUNT = 3
 FINE, COARSE, BOOSTED = 16, 2, 24
 """Cuts of an axis of a score."""
@@ -43,6 +45,10 @@ MOST_TEXTS = 40
 FEWEST_TO_BOOST = 2_000
 COUNTED_ENOUGH = 50
 """Occurrences of each pattern, on average, from which on counting patterns beats a model of them."""
+
+
+SUMMARIES = tuple(Aggregate(which) for which in ("numbers", "nonzero", "sum", "largest", "smallest"))
+"""What is said of all numbers of an output two at a time: how far it goes and how large it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +74,7 @@ def pick(
     """
     rounded = tables[0].rounded(grid), tables[1].rounded(grid)
     if max(len(table.columns) for table in tables) == 1:
-        forecast = replace(forecast, caution=LITTLE_CAUTION)
+        forecast = replace(forecast, caution=LITTLE_CAUTION, ranking_caution=LITTLE_CAUTION)
     halves = _halves(rounded, forecast)
     proposed = list(_candidates(halves))
     if max((one.lead.promise for one in proposed), default=0.0) <= enough:
@@ -79,13 +85,15 @@ def pick(
         ranked += [(candidate, True) for candidate in _ranked(halves, list(_precise_candidates(halves)))]
     # of events whose promises differ by less than chance moves them, the one that is said in fewer words
     leader = max((candidate.lead for candidate, _ in ranked), key=lambda lead: lead.promise, default=Lead(True, 0.0, 0))
-    step = max(leader.error / 2, 1e-3)
+    step = max(min(leader.error / 2, leader.promise / NEGLIGIBLE), 1e-6)
     ranked.sort(key=lambda entry: (-np.rint(entry[0].lead.promise / step), len(entry[0].event.describe())))
     chosen: list[tuple[Candidate, bool]] = []
     masks: list[tuple[bool, NDArray[np.bool_]]] = []
-    for candidate, precise in ranked:
+    for candidate, precise in _in_turns(ranked, sorted(ranked, key=lambda entry: -entry[0].lead.hope)):
         if chosen and candidate.lead.promise <= 0 and tables[0].size >= MANY:
             continue  # so many outputs have not shown anything, and each further one would cost a look
+        if chosen and _is_ragged(candidate.event):
+            continue  # whatever leads says more in fewer words
         seen = tables if precise else rounded
         mask = np.concatenate([candidate.event.mask(table) for table in seen])
         if not any(candidate.lead.forward == forward and _alike(mask, other) for forward, other in masks):
@@ -113,6 +121,20 @@ def pick(
     ]
 
 
+def _in_turns(one: list[tuple[Candidate, bool]], other: list[tuple[Candidate, bool]]) -> Iterator[tuple[Candidate, bool]]:
+    """The first of either list, the second of either, and so on, each entry once."""
+    known = set()
+    for entry in chain.from_iterable(zip(one, other, strict=True)):
+        if id(entry[0]) not in known:
+            known.add(id(entry[0]))
+            yield entry
+
+
+def _is_ragged(event: Event) -> bool:
+    """Whether a set is held together by nothing but estimated likelihood ratios; such a set always seems to say something."""
+    return isinstance(event, pieces.Pieces) or (isinstance(event, atoms.OneOf) and len(event.codes) > atoms.FEW_VALUES)
+
+
 def _shares(count: int) -> list[float]:
     """Of the error: most for the leader, half of what is left for each that follows; 1 in all."""
     shares = [LEADERS_SHARE] if count > 1 else [1.0]
@@ -123,6 +145,8 @@ def _shares(count: int) -> list[float]:
 
 
 def _point(candidate: Candidate, tables: Pair, forecast: Forecast) -> tuple[float, float] | None:
+    if not forecast.points:
+        return None
     table, other = tables if candidate.lead.forward else tables[::-1]
     hits, other_hits = int(candidate.event.mask(table).sum()), int(candidate.event.mask(other).sum())
     return forecast.point_for(hits, table.size, other_hits, other.size)
@@ -159,22 +183,27 @@ def _ranked(exploration: Exploration, proposed: list[Candidate]) -> list[Candida
     by_promise = sorted(proposed, key=lambda candidate: -candidate.lead.promise)[:MOST_RANKED]
     by_absence = sorted(proposed, key=lambda candidate: -candidate.lead.unmatched)[:MOST_UNMATCHED]
     found = {id(candidate): candidate for candidate in [*by_promise, *by_absence]}.values()
-    again = [_again(exploration, candidate) for candidate in found]
+    again: list[Candidate] = []
+    forecast = replace(exploration.forecast, caution=exploration.forecast.ranking_caution)
+    boldly = replace(exploration.forecast, caution=BOLDNESS)
+    for forward in (True, False):
+        there = [candidate for candidate in found if candidate.lead.forward == forward]
+        table, other = exploration.rank if forward else exploration.rank[::-1]
+        hits, other_hits = ([int(np.count_nonzero(one.event.mask(side))) for one in there] for side in (table, other))
+        if there:
+            cautious, bold = (one(np.array(hits), table.size, np.array(other_hits), other.size) for one in (forecast, boldly))
+            again += map(_again, there, hits, other_hits, cautious.tolist(), bold.tolist())
     again.sort(key=lambda candidate: -candidate.lead.promise)
     return again
 
 
-def _again(exploration: Exploration, candidate: Candidate) -> Candidate:
+def _again(candidate: Candidate, hits: int, other_hits: int, promise: float, hope: float) -> Candidate:
     """The candidate with the promise that it shows on the half that did not propose it; unmatched only if on both."""
-    side = 0 if candidate.lead.forward else 1
-    table, other = exploration.rank[side], exploration.rank[1 - side]
-    hits, other_hits = int(candidate.event.mask(table).sum()), int(candidate.event.mask(other).sum())
-    promise = exploration.forecast(np.array([hits]), table.size, np.array([other_hits]), other.size)
     unmatched = hits + candidate.lead.unmatched if candidate.lead.unmatched and not other_hits else 0
-    error = (1 / max(hits, 1) + 1 / max(other_hits, 1)) ** 0.5
+    error: float = (1 / max(hits, 1) + 1 / max(other_hits, 1)) ** 0.5
     # ragged sets win by luck where plain ones say as much
     handicap = error if isinstance(candidate.event, pieces.Pieces) else 0.0
-    return Candidate(candidate.event, Lead(candidate.lead.forward, float(promise[0]) - handicap, unmatched, error))
+    return Candidate(candidate.event, Lead(candidate.lead.forward, promise - handicap, unmatched, error, hope))
 
 
 def _candidates(exploration: Exploration) -> Iterator[Candidate]:
@@ -205,9 +234,14 @@ def _candidates(exploration: Exploration) -> Iterator[Candidate]:
         yield from thresholds.propose(smaller, combination)
     for one, other in pairs:
         yield from equality.propose(smaller, one, other)
-    axes = [axis for path in valued[:MOST_IN_JOINT] if (axis := joint.axis_of(smaller, path)) is not None]
+    jointly = valued[:MOST_IN_JOINT] if len(valued) > 1 else []
+    axes = [axis for path in jointly if (axis := joint.axis_of(smaller, path)) is not None]
     for first, second in combinations(axes, 2):
         yield from joint.propose(smaller, first, second)
+    if len(items) > 1:
+        summaries = [axis for scalar in SUMMARIES if (axis := joint.axis_of_scalar(exploration, scalar)) is not None]
+        for first, second in combinations(summaries, 2):
+            yield from joint.propose(exploration, first, second)
     if len(valued) > 1 and min(table.size for table in exploration.search) >= learning.FEWEST_ROWS:
         coordinates = _score_scalars(exploration, valued)
         for group in (coordinates, _steps(items)):

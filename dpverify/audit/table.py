@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from enum import IntEnum
 from hashlib import blake2b
 from typing import Any, TypeAlias
@@ -36,6 +36,10 @@ MOST_ITEMS = 64
 
 MOST_COORDINATES = 4096
 """Coordinates of an array output that get columns of their own."""
+
+
+MOST_REMEMBERED = 16
+"""Columns of things read off all outputs that a table remembers."""
 
 
 class Kind(IntEnum):
@@ -137,6 +141,16 @@ class Table:
 
     size: int
     columns: Mapping[Path, Column]
+    _known: dict[Hashable, Any] = dataclasses.field(default_factory=dict, compare=False, repr=False)
+
+    def remembered(self, key: Hashable, compute: Callable[[], Floats]) -> Floats:
+        """What `compute` returns, without computing it again for the same key, as long as not much else was asked for since."""
+        if key not in self._known:
+            if len(self._known) >= MOST_REMEMBERED:
+                del self._known[next(iter(self._known))]
+            self._known[key] = compute()
+        found: Floats = self._known[key]
+        return found
 
     def column(self, path: Path) -> Column:
         """The column of a path."""
@@ -156,6 +170,9 @@ class Table:
 
     def matrix(self) -> Floats:
         """All numbers of all outputs: one row an output, NaN where there is none."""
+        return self.remembered("matrix", self._matrix)
+
+    def _matrix(self) -> Floats:
         paths = self.coordinates
         if not paths:
             return np.full((self.size, 1), np.nan)

@@ -18,6 +18,7 @@ from dpverify.audit.events import Both, Equal, IsKind, OneOf, OnLattice, Within,
 from dpverify.audit.events.lattice import NO_BIT, lowest_bits
 from dpverify.audit.events.thresholds import cut_points, plain_cut
 from dpverify.audit.features import Aggregate, Combination, Coordinate, scalar_from_json
+from dpverify.audit.ordered import Ordered
 from dpverify.audit.table import LENGTH, Kind, from_array, from_objects
 from dpverify.errors import InputError
 from dpverify.guarantees import Verdict
@@ -296,7 +297,7 @@ def test_a_plain_cut_separates_as_the_cut_does(values: list[float], data: Any) -
 
 def test_cuts_reach_into_the_tails() -> None:
     values = np.sort(np.random.default_rng(0).normal(size=20_000))
-    cuts = cut_points(values, values[::2], values, 512)
+    cuts = cut_points(Ordered.of(values, values[::2]), 512)
     assert values[0] in cuts
     assert values[-2] in cuts
     assert len(cuts) < 700

@@ -34,7 +34,8 @@ def saved(mechanism: Any, **options: Any) -> dict[str, Any]:
     return evidence
 
 
-REFUTED = saved(leaky, epsilon=1)
+REFUTED = saved(leaky, epsilon=1, stop_early=False)
+REFUTED_BY_BETS = saved(leaky, epsilon=1)
 NOT_REFUTED = saved(leaky, epsilon=5, delta="1e-3")
 LEAKING_BITS = saved(floats, epsilon="1")
 SHARED = saved(lambda data, rng, size: np.full(size, data + rng.geometric(0.5)), epsilon=8)
@@ -44,6 +45,7 @@ SHARED = saved(lambda data, rng, size: np.full(size, data + rng.geometric(0.5)),
     ("evidence", "verdict", "on_reals"),
     [
         (REFUTED, Verdict.REFUTED, Verdict.REFUTED),
+        (REFUTED_BY_BETS, Verdict.REFUTED, Verdict.REFUTED),
         (NOT_REFUTED, Verdict.NOT_REFUTED, Verdict.NOT_REFUTED),
         (LEAKING_BITS, Verdict.REFUTED, Verdict.NOT_REFUTED),
     ],
@@ -168,6 +170,30 @@ TAMPERED: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (put("detectable_epsilon", value=10**400), "detectable_epsilon = .*: a finite number"),
     (put("schema", value="9" * 5000), "schema = '9+ .* characters.: this version"),
 ]
+
+
+BET = "tests", 0, "bets", 0
+TAMPERED_BETS: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
+    (put(*BET, value=3), r"tests\[0\].bets\[0\].pairs is missing"),
+    (put(*BET, "pairs", "first", value=-1), r"tests\[0\].bets\[0\].pairs.first = -1: a whole number"),
+    (put(*BET, "pairs", "first", value=10**6), r"tests\[0\].bets\[0\] has more pairs than the \d+ outputs"),
+    (put("tests", 0, "hits", value=1), r"tests\[0\] has counts that none of its bets has"),
+    (put(*BET, "likelier", value=2), r"tests\[0\].bets\[0\].likelier = 2"),
+    (put(*BET, "epsilon", value=0.5), r"tests\[0\].bets\[0\] is held to \(0.5, 0.0\), and the claim is another"),
+    (put(*BET, "share", value=1.5), r"tests\[0\].bets\[0\].share = 1.5: a share of the capital"),
+    (put(*BET, "share", value=1e-9), r"tests\[0\].(rejects|epsilon_lower) = .* is stored, and"),
+    (put(*BET, "event", value={}), "describes no event"),
+    (put("tests", 0, "bets", value=3), r"tests\[0\].bets = 3: a list"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), TAMPERED_BETS)
+def test_bets_that_were_changed_are_refused_by_field(change: Callable[[dict[str, Any]], Any], said: str) -> None:
+    evidence = copy.deepcopy(REFUTED_BY_BETS)
+    assert evidence["tests"][0]["bets"]
+    change(evidence)
+    with pytest.raises(InputError, match=said):
+        recheck(evidence)
 
 
 @pytest.mark.parametrize(("change", "said"), TAMPERED)

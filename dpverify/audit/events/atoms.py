@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.exploration import Candidate, Exploration, by_cautious_ratio
-from dpverify.audit.table import Codes, Path, Table, name, path_from_json
+from dpverify.audit.features import Coordinate
+from dpverify.audit.table import Codes, Column, Kind, Path, Table, name, path_from_json
 
 MOST_VALUES = 2000
 """A set holds no more values than this; evidence stays readable."""
@@ -93,14 +94,14 @@ def codes_of(table: Table, path: Path | None) -> Codes:
 def propose(exploration: Exploration, path: Path | None) -> Iterator[Candidate]:
     """The most promising set of values, in either direction."""
     first, second = (codes_of(table, path) for table in exploration.search)
-    values, counts = np.unique(np.concatenate([first, second]), return_counts=True)
-    # where hardly any value repeats, those that do are chance, unless they do so more than thrice
-    repeated = counts > (3 if len(values) > MOSTLY_DISTINCT * (len(first) + len(second)) else 1)
+    values, counts = _distinct(exploration, path, first, second)
+    repeated = counts > chance_repeats(counts)
     if not repeated.any():
         return
-    values = values[repeated]
+    values, counts = values[repeated], counts[repeated]
     if len(values) > MOST_VALUES:
-        values = np.sort(values[np.argsort(-counts[repeated], kind="stable")[:MOST_VALUES]])
+        values = values[np.argsort(-counts, kind="stable")[:MOST_VALUES]]
+    values = np.sort(values)
     hits = tuple(_occurrences(codes, values) for codes in (first, second))
     checked = tuple(_occurrences(codes_of(table, path), values) for table in exploration.rank)
     for forward in (True, False):
@@ -110,6 +111,47 @@ def propose(exploration: Exploration, path: Path | None) -> Iterator[Candidate]:
             if lead.forward == forward:
                 chosen = order[: index + 1]
                 yield Candidate(_one_of(exploration, path, values[chosen], first, second), lead)
+
+
+def _distinct(exploration: Exploration, path: Path | None, first: Codes, second: Codes) -> tuple[Codes, NDArray[np.int64]]:
+    """Each code and how often it occurs on both sides together, in any order.
+
+    Where all outputs are plain numbers, these are in order already and their codes are their bits.
+    """
+    if path is not None and all(_plain_numbers(table.column(path)) for table in exploration.search):
+        ordered = exploration.ordered(Coordinate(path))
+        return ordered.pooled.view(np.uint64), ordered.counts
+    return np.unique(np.concatenate([first, second]), return_counts=True)
+
+
+def _plain_numbers(column: Column) -> bool:
+    """Whether equal numbers have equal bits here, and nothing else is among them."""
+    plain = column.exact is None and bool((column.kinds == Kind.NUMBER).all())
+    return plain and not bool((column.codes == NEGATIVE_ZERO).any())
+
+
+NEGATIVE_ZERO = np.uint64(1 << 63)
+
+
+def chance_repeats(counts: NDArray[np.int64]) -> int:
+    """How often a value may occur by chance alone, where values are as good as continuous; 1 where they are not.
+
+    Where hardly any value repeats, outputs fall into tiny cells, each with a Poisson number of mean a or so; a is twice the
+    number of pairs beside that of single outputs, and twice that again where a density peaks. Of n outputs hardly any has k or
+    more companions once n a^k / k! is small. Values that repeat for a reason do not enter a.
+    """
+    total = int(counts.sum())
+    if len(counts) <= MOSTLY_DISTINCT * total:
+        return 1
+    companions = 4 * float((counts == 2).sum()) / max(float((counts == 1).sum()), 1.0)
+    expected, most = float(total), 0
+    while expected > STRAY and most < MOST_CHANCE:
+        most += 1
+        expected *= companions / most
+    return max(most, 1)
+
+
+STRAY, MOST_CHANCE = 0.1, 40
 
 
 def one_value(exploration: Exploration, path: Path, code: int) -> OneOf:

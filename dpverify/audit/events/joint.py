@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpverify.audit.events.atoms import one_value
 from dpverify.audit.events.thresholds import Within, cut_points, plain_cut
 from dpverify.audit.exploration import Candidate, Exploration
-from dpverify.audit.features import Coordinate
+from dpverify.audit.features import Coordinate, Scalar
 from dpverify.audit.table import Codes, Kind, Path, Table
 
 if TYPE_CHECKING:
@@ -57,14 +57,17 @@ def axis_of(exploration: Exploration, path: Path) -> Axis | None:
     few = np.unique(np.concatenate(codes)) if 1 <= len(few) <= FEW_VALUES else few
     if 2 <= len(few) <= FEW_VALUES:
         return _axis_of_values(exploration, path, few, codes)
-    values = tuple(table.column(path).values for table in exploration.search)
-    first, second = (np.sort(side[~np.isnan(side)]) for side in values)
-    pooled = np.unique(np.concatenate([first, second]))
-    if len(pooled) < 2:
+    return axis_of_scalar(exploration, Coordinate(path))
+
+
+def axis_of_scalar(exploration: Exploration, scalar: Scalar) -> Axis | None:
+    """The axis of what is read off an output: thresholds alone; None where it is constant."""
+    ordered = exploration.ordered(scalar)
+    if len(ordered.pooled) < 2:
         return None
-    cuts = np.unique([plain_cut(cut, pooled) for cut in cut_points(first, second, pooled, CUTS)])
+    values = tuple(scalar.values(table) for table in exploration.search)
+    cuts = np.unique([plain_cut(cut, ordered.pooled) for cut in cut_points(ordered, CUTS)])
     cells = tuple(np.where(np.isnan(side), len(cuts) + 1, np.searchsorted(cuts, side)) for side in values)
-    scalar = Coordinate(path)
     below = np.tri(len(cuts), len(cuts) + 2)
     above = np.concatenate([1 - below[:, :-1], np.zeros((len(cuts), 1))], axis=1)
     events: tuple[Event, ...] = (

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from dpverify.audit.events.thresholds import FINE_CUTS, Within, at_most, cut_points
 from dpverify.audit.exploration import Candidate, Exploration
+from dpverify.audit.ordered import Ordered
 from dpverify.audit.scores import Score
 
 
 def propose(exploration: Exploration, score: Score) -> Iterator[Candidate]:
     """The most promising threshold in either direction, seen on outputs from which the score did not learn."""
-    first, second = (np.sort(score.values(table)) for table in exploration.rank)
-    pooled = np.unique(np.concatenate([first, second]))
-    if len(pooled) < 2:
+    forecast = replace(exploration.forecast, caution=exploration.forecast.ranking_caution)
+    exploration = replace(exploration, forecast=forecast)
+    ordered = Ordered.of(*(score.values(table) for table in exploration.rank))
+    first, second = ordered.first, ordered.second
+    if len(ordered.pooled) < 2:
         return
-    cuts = cut_points(first, second, pooled, FINE_CUTS)
+    cuts = cut_points(ordered, FINE_CUTS)
     below, other_below = at_most(first, cuts), at_most(second, cuts)
     for index, lead in exploration.best(
         np.concatenate([below, len(first) - below]), np.concatenate([other_below, len(second) - other_below]), rank=True

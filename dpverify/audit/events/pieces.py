@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.events.thresholds import at_most, cut_points, numbers, plain, plain_cut
+from dpverify.audit.events.thresholds import at_most, cut_points, plain, plain_cut
 from dpverify.audit.exploration import Candidate, Exploration, by_cautious_ratio
 from dpverify.audit.features import Scalar, scalar_from_json
+from dpverify.audit.ordered import numbers
 from dpverify.audit.table import Table
 
 CELLS = 96
@@ -70,15 +71,14 @@ SHOWN = 4
 
 def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
     """The most promising union of cells, in either direction; nothing where it is a single interval or all but one."""
-    first, second = (np.sort(numbers(scalar.values(table))) for table in exploration.search)
-    pooled = np.unique(np.concatenate([first, second]))
-    if len(pooled) < 4:
+    ordered = exploration.ordered(scalar)
+    if len(ordered.pooled) < 4:
         return
-    cuts = np.unique([plain_cut(cut, pooled) for cut in cut_points(first, second, pooled, CELLS)])
+    cuts = np.unique([plain_cut(cut, ordered.pooled) for cut in cut_points(ordered, CELLS)])
     cuts = cuts[np.isfinite(cuts)]
     edges = np.concatenate([[-math.inf], cuts, [math.inf]])
-    hits = tuple(_in_cells(side, cuts) for side in (first, second))
-    checked = tuple(_in_cells(np.sort(numbers(scalar.values(table))), cuts) for table in exploration.rank)
+    hits = tuple(np.diff(at_most(side, cuts), prepend=0, append=len(side)) for side in (ordered.first, ordered.second))
+    checked = tuple(_in_cells(scalar.values(table), cuts) for table in exploration.rank)
     for forward in (True, False):
         order = by_cautious_ratio(*(hits if forward else hits[::-1]))
         gathered = tuple(np.cumsum(side[order]) for side in checked)
@@ -90,8 +90,8 @@ def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
                     yield Candidate(Pieces(scalar, intervals), lead)
 
 
-def _in_cells(ordered: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.int64]:
-    return np.diff(at_most(ordered, cuts), prepend=0, append=len(ordered))
+def _in_cells(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.bincount(np.searchsorted(cuts, numbers(values)), minlength=len(cuts) + 1)
 
 
 def _joined(cells: NDArray[np.int64], edges: NDArray[np.float64]) -> tuple[tuple[float, float], ...]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpverify.audit.exploration import Candidate, Exploration
 from dpverify.audit.features import Scalar, scalar_from_json
+from dpverify.audit.ordered import Ordered
 from dpverify.audit.table import Floats, Table
 
 FINE_CUTS = 512
@@ -75,11 +76,11 @@ def plain(number: float) -> str:
 
 def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
     """The most promising threshold, interval and outer interval on one scalar, in either direction."""
-    first, second = (np.sort(numbers(scalar.values(table))) for table in exploration.search)
-    pooled = np.unique(np.concatenate([first, second]))
+    ordered = exploration.ordered(scalar)
+    first, second, pooled = ordered.first, ordered.second, ordered.pooled
     if len(pooled) < 2:
         return
-    cuts = cut_points(first, second, pooled, FINE_CUTS)
+    cuts = cut_points(ordered, FINE_CUTS)
     below, other_below = at_most(first, cuts), at_most(second, cuts)
     for index, lead in exploration.best(
         np.concatenate([below, len(first) - below]), np.concatenate([other_below, len(second) - other_below]), keep=3
@@ -88,7 +89,7 @@ def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
         event = Within(scalar, -math.inf, cut) if index < len(cuts) else Within(scalar, cut, math.inf)
         yield Candidate(event, lead)
 
-    cuts = cut_points(first, second, pooled, COARSE_CUTS)
+    cuts = cut_points(ordered, COARSE_CUTS)
     low, high = np.triu_indices(len(cuts), k=1)
     if not len(low):
         return
@@ -102,15 +103,13 @@ def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
             yield Candidate(Within(scalar, below_it, above_it, inside), lead)
 
 
-def cut_points(first: Floats, second: Floats, pooled: Floats, count: int) -> Floats:
-    """Places to cut, all of them sampled values: every value where there are few; else evenly by rank, denser in the tails.
-
-    `first` and `second` are sorted, `pooled` is their sorted union.
-    """
+def cut_points(ordered: Ordered, count: int) -> Floats:
+    """Places to cut, all of them sampled values: every value where there are few; else evenly by rank, denser in the tails."""
+    pooled = ordered.pooled
     if len(pooled) <= count:
         return pooled[:-1]
     cuts = []
-    for values in (first, second):
+    for values in (ordered.first, ordered.second):
         if len(values):
             tail = np.unique(np.geomspace(1, max(len(values) // 2, 1), max(count // 16, 6)).astype(np.int64)) - 1
             cuts += [values[tail], values[len(values) - 1 - tail]]
@@ -130,11 +129,6 @@ def plain_cut(cut: float, pooled: Floats) -> float:
         if cut <= short < following:
             return short
     return cut
-
-
-def numbers(values: Floats) -> Floats:
-    """The values that are numbers."""
-    return values[~np.isnan(values)]
 
 
 def at_most(ordered: Floats, cuts: Floats) -> NDArray[np.int64]:

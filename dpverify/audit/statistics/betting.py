@@ -14,6 +14,10 @@ most alpha (Ville 1939): the claim may be refuted at the first moment it does, a
       int (theta/theta_0)^x ((1-theta)/(1-theta_0))^y d theta / (1 - theta_0)
           = B(x+1, y+1) Pr(Bin(x+y+1, theta_0) <= x) / (theta_0^x (1-theta_0)^(y+1)).
 
+Several events are bet on together: each gets a share of the 1 that the bettor starts with, fixed before the first pair, and
+the capital is what all shares have become. An average of supermartingales is one, so that events, directions and pairs of
+inputs need no correction for their number; what it refutes is the claim, and not the pair or the event that is named.
+
 The average over lambda is a sum over one fixed grid, the same for every claim; a lambda that could lose everything counts
 as lost. So every capital falls as epsilon rises, and the least epsilon whose capital is below 1/alpha is a lower
 confidence bound that holds at all times at once. Capitals are rounded down; what is left out of a sum only lowers it.
@@ -25,10 +29,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from dpverify.arithmetic.enclosure import arb_above
 from dpverify.arithmetic.precision import working_precision
@@ -108,6 +114,103 @@ _SMALL = 10.0
 """Terms that are e^10 times smaller than the largest are left out of the certified sum."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bet:
+    """A `share` of the capital, on one event, against p <= e^epsilon q + delta; `pairs` is what has been seen of it."""
+
+    share: float
+    pairs: PairCounts
+    epsilon: float
+    delta: float
+
+
+def average_log_capital(bets: Sequence[Bet]) -> float:
+    """The logarithm of what all shares together have become, rounded down: log sum share e^(log_capital).
+
+    The shares are positive and at most 1 in all, or InputError is raised; what they lack of 1 is not bet, and not counted.
+    Statistical: under the claim it ever reaches -log(alpha) with probability at most alpha. -inf where all is lost.
+    """
+    shares = sum(bet.share for bet in bets)
+    if not bets or min(bet.share for bet in bets) <= 0 or shares > 1 + _ROUNDED_SHARES:
+        raise InputError(f"shares of {shares:g} in all: each is positive, and they are at most 1 together.")
+    capitals = [(bet.share, log_capital(bet.pairs, epsilon=bet.epsilon, delta=bet.delta)) for bet in bets]
+    top = max(capital for _, capital in capitals)
+    if math.isinf(top):
+        return -math.inf
+    with working_precision(_BITS):
+        total = sum(
+            (arb(share) * (arb(capital) - arb(top)).exp() for share, capital in capitals if capital > -math.inf), arb(0)
+        )
+        return -arb_above(-(arb(top) + total.log() - _ROUNDED_SHARES).lower())
+
+
+def needed_log_capital(alpha: float) -> float:
+    """-log(alpha), rounded up: the logarithm of the capital that refutes at level alpha."""
+    check(alpha=alpha)
+    with working_precision(_BITS):
+        return arb_above(-arb(alpha).log().lower())
+
+
+def average_epsilon_lower(bets: Sequence[Bet], alpha: float) -> float:
+    """The least epsilon >= 0 at which all bets together have less than 1/alpha, rounded down by 1e-9 or so.
+
+    Their own epsilon plays no part. A lower confidence bound at level alpha, at all times at once, where they share one delta;
+    else for the epsilon that the claim has at each of their deltas alike. 0.0 where nothing is shown.
+    """
+    needed = needed_log_capital(alpha)
+
+    def at(epsilon: float) -> list[Bet]:
+        return [replace(bet, epsilon=epsilon) for bet in bets]
+
+    if rough_log_capital(at(0.0)) < needed - _LEEWAY:
+        return 0.0
+    low, high = 0.0, 1.0
+    while rough_log_capital(at(high)) >= needed and high < 1000:
+        low, high = high, 2 * high
+    while high - low > 1e-10 * max(1.0, high):
+        middle = (low + high) / 2
+        low, high = (middle, high) if rough_log_capital(at(middle)) >= needed else (low, middle)
+    for back in (1e-9, 1e-7, 1e-5, 1e-3):
+        found = low - back * max(1.0, low)
+        if found <= 0:
+            return 0.0
+        if average_log_capital(at(found)) >= needed:
+            return found
+    return 0.0
+
+
+def rough_log_capital(bets: Sequence[Bet]) -> float:
+    """About `average_log_capital`, in doubles: to find out when and where the certified one is worth its cost."""
+    rough = []
+    for bet in bets:
+        counts = np.array([bet.pairs.first, bet.pairs.second, bet.pairs.both, bet.pairs.neither], dtype=np.float64)
+        terms = np.log(_WEIGHTS * bet.share) + counts @ _log_factors(bet.epsilon, bet.delta)
+        rough.append(terms)
+    joined = np.concatenate(rough)
+    top = float(joined.max())
+    return top + math.log(float(np.exp(joined - top).sum()))
+
+
+_LEEWAY = 1e-6
+
+_ROUNDED_SHARES = 1e-12
+"""By how much doubles that are to sum to 1 may exceed it; as much is taken off the logarithm of the capital."""
+
+
+@lru_cache(maxsize=64)
+def _log_factors(epsilon: float, delta: float) -> NDArray[np.float64]:
+    """log(1 + stake z) for each outcome of a pair and each stake; far below everything where the stake could lose all."""
+    ratio = math.exp(min(epsilon, 700.0))
+    outcomes = np.array([1 - delta, -ratio - delta, 1 - ratio - delta, -delta])
+    factors = 1 + outcomes[:, np.newaxis] * _STAKES
+    logs: NDArray[np.float64] = np.where(factors > 0, np.log(np.maximum(factors, 1e-300)), -_FAR)
+    logs[:, factors.min(axis=0) <= 0] = -_FAR
+    return logs
+
+
+_FAR = 1e9
+
+
 def _log_mixture(outcomes: Sequence[tuple[int, arb]]) -> float:
     """log sum_j weight_j prod_i (1 + stake_j z_i)^(n_i) over the stakes that cannot lose everything, rounded down."""
     guess = np.log(_WEIGHTS)
@@ -142,9 +245,7 @@ def _side_closed_form(hits: int, other_hits: int, epsilon: float) -> float:
 
 def _first_below(capital: Callable[[float], float], alpha: float) -> float:
     """`capital` falls: the last epsilon found whose capital, certified, is at least 1/alpha; 0.0 where 0 has less."""
-    check(alpha=alpha)
-    with working_precision(_BITS):
-        needed = arb_above(-arb(alpha).log().lower())
+    needed = needed_log_capital(alpha)
     if capital(0.0) < needed:
         return 0.0
     low, high = 0.0, 1.0

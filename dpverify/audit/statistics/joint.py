@@ -66,61 +66,88 @@ def windows(trials: int, p: float, small: float) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class _Mass:
-    """The probabilities of first, first + 1, ...: doubles with relative error `error`; `below` and `above` bound the rest."""
+    """Row by row, one for each p, the probabilities of first, first + 1, ...: doubles with relative error `error`; `below` and
+    `above` bound the rest."""
 
     values: Floats
     error: float
-    below: float
-    above: float
+    below: Floats
+    above: Floats
 
 
-def _mass(trials: int, p: float, first: int, last: int) -> _Mass:
-    """Certified at the mode; from there each probability is a neighbour times (n - j)/(j + 1) p/(1 - p) or its inverse."""
-    mode = min(max(int((trials + 1) * p), first), last)
+def _mass(trials: int, p: Floats, first: int, last: int) -> _Mass:
+    """Certified at one count; from there each probability is a neighbour times (n - j)/(j + 1) p/(1 - p) or its inverse.
+
+    That count is the mode for the middle p. Where it is too improbable for a double at some p, there is no row to scale, and
+    the rest is bounded by 1.
+    """
+    anchor = min(max(int((trials + 1) * float(p[len(p) // 2])), first), last)
     with working_precision(tails.working_bits(trials)):
-        exact = arb(p)
-        anchor = float(tails.probability(mode, trials, exact, 1 - exact))
-    odds = p / (1 - p)
+        ways = tails.log_choose(trials, anchor)
+        exact = [arb(one) for one in p]
+        certain = [float((ways + anchor * one.log() + (trials - anchor) * (1 - one).log()).exp()) for one in exact]
+    odds = (p / (1 - p))[:, np.newaxis]
     j = np.arange(first, last, dtype=np.float64)
-    ratios = (trials - j) / (j + 1) * odds
-    split = mode - first
-    values = np.empty(last - first + 1)
-    values[split] = 1.0
-    np.cumprod(ratios[split:], out=values[split + 1 :])
-    if split:
-        np.cumprod(1 / ratios[split - 1 :: -1], out=values[split - 1 :: -1])
-    values *= anchor
-    below = _geometric(float(values[0]), first / ((trials - first + 1) * odds)) if first > 0 else 0.0
-    above = _geometric(float(values[-1]), (trials - last) / (last + 1) * odds) if last < trials else 0.0
-    return _Mass(values, (8 * len(values) + 64) * UNIT, below, above)
+    ratios = (trials - j) / (j + 1)
+    split = anchor - first
+    values = np.empty((len(p), last - first + 1))
+    values[:, split] = 1.0
+    with np.errstate(over="ignore"):  # of rows that are lost
+        np.cumprod(ratios[split:] * odds, axis=1, out=values[:, split + 1 :])
+        if split:
+            np.cumprod(1 / (ratios[split - 1 :: -1] * odds), axis=1, out=values[:, split - 1 :: -1])
+    lost = np.array(certain) < _LEAST_ANCHOR
+    values[lost] = 0.0
+    values *= np.array(certain)[:, np.newaxis]
+    below, above = np.zeros(len(p)), np.zeros(len(p))
+    if first > 0:
+        below = _geometric(values[:, 0], first / ((trials - first + 1) * odds[:, 0]))
+    if last < trials:
+        above = _geometric(values[:, -1], (trials - last) / (last + 1) * odds[:, 0])
+    return _Mass(values, (8 * values.shape[1] + 64) * UNIT, np.where(lost, 1.0, below), np.where(lost, 1.0, above))
 
 
-def _geometric(end: float, ratio: float) -> float:
+def _geometric(end: Floats, ratio: Floats) -> Floats:
     """A bound for what lies beyond the end of a window: the ratios of neighbours fall from here on."""
-    return 1.0 if ratio >= 1 else min(1.0, end * ratio / (1 - ratio) * (1 + 1e-9) + _UNDERFLOW)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bound = np.minimum(1.0, end * ratio / (1 - ratio) * (1 + 1e-9) + _UNDERFLOW)
+    return np.where(ratio >= 1, 1.0, bound)
 
 
 _UNDERFLOW = 1e-290
 """More than all that doubles can lose by underflow in a window."""
 
+_LEAST_ANCHOR = 1e-250
+"""A certified probability below this is too near to underflow for its neighbours to be scaled by it."""
+
 
 def region_probability(region: Region, p: float, q: float, small: float) -> tuple[float, float]:
     """(value, error): Pr_{p,q}(R) lies in value +- error, for doubles 0 < p <= 1 and 0 < q < 1. `small` sizes the windows."""
-    low, high = windows(region.other_draws, q, small)
+    value, error = region_probabilities(region, np.array([p]), np.array([q]), small)
+    return float(value[0]), float(error[0])
+
+
+def region_probabilities(region: Region, p: Floats, q: Floats, small: float) -> tuple[Floats, Floats]:
+    """The same for several pairs (p, q) near each other, whose windows are joined: either all p are below 1, or all are 1."""
+    low, high = _joint_window(region.other_draws, q, small)
     y = _mass(region.other_draws, q, low, high)
     critical = region.at(low, high)
-    if p >= 1:
-        inside = float(np.sum(y.values[critical <= region.draws]))
+    if p.min() >= 1:
+        inside: Floats = np.sum(y.values[:, critical <= region.draws], axis=1)
         return inside, inside * 2 * y.error + y.below + y.above + _UNDERFLOW
-    first, last = windows(region.draws, p, small)
+    first, last = _joint_window(region.draws, p, small)
     x = _mass(region.draws, p, first, last)
-    table = np.empty(len(x.values) + 2)  # Pr(X >= c) for c < first, first, ..., last, > last
-    table[0], table[-1] = 1.0, 0.0
-    np.cumsum(x.values[::-1], out=table[-2:0:-1])
-    places = np.minimum(np.maximum(critical - (first - 1), 0), len(table) - 1)
-    value = float(np.einsum("i,i->", y.values, table[places]))  # np.dot may start threads that spin on a busy machine
-    error = value * 1.01 * (x.error + y.error + (len(table) + len(y.values)) * UNIT)
+    table = np.empty((len(p), x.values.shape[1] + 2))  # Pr(X >= c) for c < first, first, ..., last, > last
+    table[:, 0], table[:, -1] = 1.0, 0.0
+    np.cumsum(x.values[:, ::-1], axis=1, out=table[:, -2:0:-1])
+    places = np.minimum(np.maximum(critical - (first - 1), 0), table.shape[1] - 1)
+    value: Floats = np.einsum("ij,ij->i", y.values, table[:, places])  # np.dot may start threads that spin on a busy machine
+    error = value * 1.01 * (x.error + y.error + (table.shape[1] + y.values.shape[1]) * UNIT)
     return value, error + x.below + x.above + y.below + y.above + _UNDERFLOW
+
+
+def _joint_window(trials: int, p: Floats, small: float) -> tuple[int, int]:
+    return windows(trials, float(p.min()), small)[0], windows(trials, float(p.max()), small)[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,18 +231,40 @@ _LOG_FACTORIALS = np.array([math.lgamma(i + 1) for i in range(NODES + 1)])
 def _cell_bound(region: Region, edge: Edge, low: float, high: float, small: float) -> float:
     points, grid, inflation, lebesgue = _chebyshev(NODES)
     middle, half = (low + high) / 2, (high - low) / 2
-    values, errors = np.empty(NODES), np.empty(NODES)
-    for i, point in enumerate(points):
-        q = min(max(middle + half * float(point), low), high)
-        p = edge.p(q)
-        values[i], error = region_probability(region, p, q, small)
-        errors[i] = error + _displacement(region.draws, p, values[i]) + _displacement(region.other_draws, q, values[i])
+    q = np.minimum(np.maximum(middle + half * points, low), high)
+    p = np.array([edge.p(float(one)) for one in q])
+    values, errors = _at_nodes(region, p, q, small)
+    for i, (at, other, value) in enumerate(zip(p.tolist(), q.tolist(), values.tolist(), strict=True)):
+        errors[i] += _displacement(region.draws, at, value) + _displacement(region.other_draws, other, value)
     centre = float(values.max() + values.min()) / 2
     interpolant = centre + float(np.abs(np.einsum("ij,j->i", grid, values - centre)).max()) * inflation
     found = interpolant + lebesgue * float(errors.max()) + 1e-12 * float(values.max())
     fisher, plain = _remainders(region, edge, low, high)
     root = (fisher + math.sqrt(fisher * fisher + 4 * found)) / 2
     return min(root * root, found + plain) * (1 + 1e-12)
+
+
+def _at_nodes(region: Region, p: Floats, q: Floats, small: float) -> tuple[Floats, Floats]:
+    """F at the nodes, which rise or fall in p and q alike; halves of them apart where their windows have little in common."""
+    middle = len(p) // 2
+    near = all(
+        _length(trials, at, small) <= _WIDER * _length(trials, at[middle : middle + 1], small) + _SHORT
+        for trials, at in ((region.draws, p), (region.other_draws, q))
+    )
+    if len(p) == 1 or (near and (p.min() >= 1 or p.max() < 1)):
+        return region_probabilities(region, p, q, small)
+    halves = [_at_nodes(region, p[part], q[part], small) for part in (slice(0, middle), slice(middle, None))]
+    values, errors = (np.concatenate(both) for both in zip(*halves, strict=True))
+    return values, errors
+
+
+def _length(trials: int, p: Floats, small: float) -> int:
+    low, high = _joint_window(trials, p, small)
+    return high - low
+
+
+_WIDER, _SHORT = 1.5, 64
+"""How much longer a joint window may be than that of its middle: each mass is scaled from the middle, far from underflow."""
 
 
 def _displacement(trials: int, p: float, value: float) -> float:

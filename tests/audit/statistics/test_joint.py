@@ -101,7 +101,27 @@ def test_a_region_answers_only_for_what_it_holds() -> None:
 @given(st.integers(1, 10**6), st.floats(1e-9, 1 - 1e-9), st.sampled_from([1e-4, 1e-9, 1e-40]))
 def test_windows_leave_out_little_and_say_how_much(trials: int, p: float, small: float) -> None:
     first, last = joint.windows(trials, p, small)
-    mass = joint._mass(trials, p, first, last)
-    assert mass.below <= 10 * small
-    assert mass.above <= 10 * small
-    assert float(mass.values.sum()) == pytest.approx(1 - mass.below - mass.above, abs=30 * small + 1e-9)
+    mass = joint._mass(trials, np.array([p]), first, last)
+    assert mass.below[0] <= 10 * small
+    assert mass.above[0] <= 10 * small
+    assert float(mass.values.sum()) == pytest.approx(1 - float(mass.below[0] + mass.above[0]), abs=30 * small + 1e-9)
+
+
+@given(st.integers(1, 10**6), st.floats(1e-4, 0.999), st.floats(0.9, 1.1))
+def test_probabilities_together_are_those_that_each_has_alone(trials: int, q: float, apart: float) -> None:
+    y = np.arange(0, trials + 1) if trials <= 2000 else np.arange(0, 2001)
+    critical = np.minimum(y + 1 + np.floor(2 * np.sqrt(y)), trials + 1).astype(np.int64)
+    small = 1e-9
+    both = np.array([q, min(q * apart, 0.999)])
+    region = Region(draws=trials, other_draws=len(y) - 1, first=0, critical=critical)
+    together, errors = joint.region_probabilities(region, both, both, small)
+    for place, at in enumerate(both.tolist()):
+        value, error = region_probability(region, at, at, small)
+        assert abs(value - together[place]) <= error + errors[place]
+
+
+def test_a_row_too_far_from_the_others_says_nothing() -> None:
+    mass = joint._mass(10**6, np.array([0.9, 0.5, 0.1]), 0, 10**6)
+    assert mass.above.tolist() == [1.0, 0.0, 1.0]
+    assert not mass.values[0].any()
+    assert float(mass.values[1].sum()) == pytest.approx(1)

@@ -39,6 +39,7 @@ def refuted(
         (4, 80, 80, 0.5, 0.0, 0.05, "random-side"),
         (2, 24, 24, 0.2, 0.0, 0.1, "fixed"),
         (1, 30, 20, 0.0, 0.1, 0.05, "random-side"),
+        (0, 400, 400, 3.2, 0.01, 0.1, "fixed"),  # one count of Y stands for 25 of X
     ],
 )
 def test_the_detectable_epsilon_has_the_power_it_says(
