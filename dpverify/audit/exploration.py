@@ -35,8 +35,8 @@ RANKING_CAUTION = 1.5
 BOLDNESS = 0.5
 """The same for a second opinion: what is rare and strong is worth a small share of the error, though it may be luck."""
 
-LITTLE_CAUTION = 1.6
-"""The same where outputs are single numbers: neighbouring thresholds share their luck."""
+LITTLE_CAUTION, LITTLE_RANKING_CAUTION = 1.6, 1.0
+"""The first two where outputs are single numbers: neighbouring thresholds share their luck."""
 
 
 LEAST_EPSILON = 1e-3

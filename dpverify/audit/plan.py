@@ -63,7 +63,7 @@ def stages_for(samples: int, *, share: float, stop_early: bool = True) -> list[S
     An audit that will not stop early has one stage and one look: its bound is the better for it.
     """
     if not stop_early and samples >= STAGED:
-        explore = min(samples // 8, MOST_EXPLORED)
+        explore = min(samples // 5, MOST_EXPLORED)
         return [Stage(explore=explore, confirm=samples - explore, looks=(Look(part=1.0, share=share),))]
     if samples < STAGED:
         explore = max(samples // 4, 10)

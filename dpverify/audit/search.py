@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 
 from dpverify.audit import learning
 from dpverify.audit.events import Event, atoms, equality, joint, kinds, lattice, learned, pieces, thresholds
-from dpverify.audit.exploration import BOLDNESS, LITTLE_CAUTION, Candidate, Exploration, Forecast, Lead, Pair
+from dpverify.audit.exploration import (
+    BOLDNESS,
+    LITTLE_CAUTION,
+    LITTLE_RANKING_CAUTION,
+    Candidate,
+    Exploration,
+    Forecast,
+    Lead,
+    Pair,
+)
 from dpverify.audit.features import Aggregate, Combination, Coordinate, CountAbove, PlaceOfCode, PlaceOfLargest, Scalar
 from dpverify.audit.table import Floats, Kind, Path, Table, is_length
 
@@ -74,7 +83,7 @@ def pick(
     """
     rounded = tables[0].rounded(grid), tables[1].rounded(grid)
     if max(len(table.columns) for table in tables) == 1:
-        forecast = replace(forecast, caution=LITTLE_CAUTION, ranking_caution=LITTLE_CAUTION)
+        forecast = replace(forecast, caution=LITTLE_CAUTION, ranking_caution=LITTLE_RANKING_CAUTION)
     halves = _halves(rounded, forecast)
     proposed = list(_candidates(halves))
     if max((one.lead.promise for one in proposed), default=0.0) <= enough:
