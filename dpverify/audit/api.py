@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from numbers import Real
 from typing import Any, Literal
 
 from dpverify import __version__
@@ -157,6 +158,7 @@ def audit(
             can_separate=form.seeded or form.batched,
             stop_early=stop_early,
             hints=hints,
+            answers=_answers(pair),
         )
 
         def result(interrupted: str | None = None) -> AuditResult:
@@ -214,6 +216,17 @@ def audit(
         finally:
             finish()
         return result()
+
+
+def _answers(pair: tuple[Any, Any]) -> tuple[float, ...]:
+    """The inputs where they are numbers: what noise is likely to be added to."""
+    if not all(isinstance(data, Real) for data in pair):
+        return ()
+    found = tuple(float(data) for data in pair if abs(data) < LARGEST_ANSWER)
+    return tuple(answer for answer in found if answer)
+
+
+LARGEST_ANSWER = 2**1000
 
 
 def _claim(epsilon: Number | None, delta: Number, claim: Any, samples: int) -> tuple[Claim, dict[str, Any]]:

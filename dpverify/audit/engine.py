@@ -94,6 +94,7 @@ class Engine:
         can_separate: bool,
         stop_early: bool,
         hints: Sequence[tuple[Event, int]] = (),
+        answers: Sequence[float] = (),
     ) -> None:
         self.sampler = sampler
         self.claim = claim
@@ -102,6 +103,7 @@ class Engine:
         self.can_separate = can_separate
         self.stop_early = stop_early
         self.hints = tuple(hints)
+        self.answers = tuple(answers)
         self.records: list[Record] = []
         self.notes: list[str] = []
         self.undecided: str | None = None
@@ -245,7 +247,14 @@ class Engine:
         )
         enough = (self.claim.epsilon if curve is None else 1.0) if self.stop_early else math.inf
         bits = self.bits and not self._refuted_by_bits
-        found = pick(pooled, grid=self.grid, bits=bits, forecast=forecast, enough=enough if stage.learns else -math.inf)
+        found = pick(
+            pooled,
+            grid=self.grid,
+            bits=bits,
+            forecast=forecast,
+            enough=enough if stage.learns else -math.inf,
+            answers=self.answers,
+        )
         return self._with_hints(found)
 
     def _with_hints(self, found: list[Picked]) -> list[Picked]:

@@ -7,7 +7,7 @@ marked `precise` look at floats bit by bit, everything else sees rounded outputs
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, pairwise
 
@@ -75,11 +75,17 @@ class Picked:
 
 
 def pick(
-    tables: Pair, *, grid: Mapping[Path, float], bits: bool, forecast: Forecast, enough: float = -math.inf
+    tables: Pair,
+    *,
+    grid: Mapping[Path, float],
+    bits: bool,
+    forecast: Forecast,
+    enough: float = -math.inf,
+    answers: Sequence[float] = (),
 ) -> list[Picked]:
     """The most promising events for fresh outputs; with `bits`, precise ones among them, but never these alone.
 
-    Trees are grown only where nothing cheaper promises more than `enough`.
+    Trees are grown only where nothing cheaper promises more than `enough`. `answers` are what noise may have been added to.
     """
     rounded = tables[0].rounded(grid), tables[1].rounded(grid)
     if max(len(table.columns) for table in tables) == 1:
@@ -91,7 +97,7 @@ def pick(
     ranked = [(candidate, False) for candidate in _ranked(halves, proposed)]
     if bits and _differ(tables, rounded):
         halves = _halves(tables, forecast)
-        ranked += [(candidate, True) for candidate in _ranked(halves, list(_precise_candidates(halves)))]
+        ranked += [(candidate, True) for candidate in _ranked(halves, list(_precise_candidates(halves, answers)))]
     # of events whose promises differ by less than chance moves them, the one that is said in fewer words
     leader = max((candidate.lead for candidate, _ in ranked), key=lambda lead: lead.promise, default=Lead(True, 0.0, 0))
     step = max(min(leader.error / 2, leader.promise / NEGLIGIBLE), 1e-6)
@@ -325,14 +331,15 @@ def _boosted(exploration: Exploration) -> Iterator[Candidate]:
         yield from learned.propose(exploration, score)
 
 
-def _precise_candidates(exploration: Exploration) -> Iterator[Candidate]:
-    """What sees every bit: the lattice events, and values and equalities before rounding."""
+def _precise_candidates(exploration: Exploration, answers: Sequence[float]) -> Iterator[Candidate]:
+    """What sees every bit: the lattice events, also of differences from the answers, and values and equalities unrounded."""
     paths = list(dict.fromkeys(path for table in exploration.search for path in table.columns))
     numeric = [
         path for path in _foremost(exploration, [p for p in paths if _has_numbers(exploration, p)]) if not is_length(path)
     ]
     for path in numeric:
-        yield from lattice.propose(exploration, path)
+        for answer in dict.fromkeys((0.0, *answers)):
+            yield from lattice.propose(exploration, path, answer)
         yield from atoms.propose(exploration, path)
     for one, other in combinations(numeric[:MOST_IN_PAIRS], 2):
         yield from equality.propose(exploration, one, other)

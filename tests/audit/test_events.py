@@ -223,6 +223,8 @@ PAIRS = from_array(np.array([[1.0, 1.0], [1.0, 2.0], [math.nan, math.nan], [3.0,
         (IsKind((7,), Kind.ABSENT), PAIRS, [0, 1, 2, 3], "output[7] is absent"),
         (OnLattice((), 0, None), NUMBERS, [0, 1, 3], "output is a multiple of 2^0"),
         (OnLattice((), 0, 1, False), NUMBERS, [2], "|output| < 2^1 and output is not a multiple of 2^0"),
+        (OnLattice((), 0, None, True, 0.5), NUMBERS, [2], "output - 0.5 is a multiple of 2^0"),
+        (OnLattice((), 0, None, True, -0.5), NUMBERS, [2], "output + 0.5 is a multiple of 2^0"),
         (OneOf(None, (int(TEXT.whole()[0]),), ("'yes'",)), TEXT, [0], "output is 'yes'"),
         (
             OneOf((), tuple(map(int, TEXT.column(()).codes)), ("'yes'",)),
@@ -306,3 +308,24 @@ def test_cuts_reach_into_the_tails() -> None:
 
 def test_lengths_are_coordinates() -> None:
     assert Coordinate((LENGTH,)).values(from_objects(["a", "abc"])).tolist() == [1, 3]
+
+
+def test_noise_on_a_grid_shows_the_answer_that_lies_off_it() -> None:
+    def snapped_noise(data: float, rng: np.random.Generator, size: int) -> Any:
+        return data + np.ldexp((rng.geometric(1e-6, size) - rng.geometric(1e-6, size)).astype(float), -20)
+
+    found = audit(snapped_noise, inputs=(0.1, 0.7), epsilon=2, samples=40_000, alpha="1e-6")
+    assert found.verdict is Verdict.REFUTED
+    assert found.verdict_on_reals is Verdict.NOT_REFUTED
+    assert found.witness is not None
+    assert re.fullmatch(r"(\|.*\| < 2\^\d+ and )?output - 0\.[17] is a multiple of 2\^-\d+", found.witness.description)
+
+
+def test_bytes_of_one_width_are_read_place_by_place() -> None:
+    def masked(data: int, rng: np.random.Generator, size: int) -> list[bytes]:
+        told = np.where(rng.random((size, 6)) < 0.75, data, 1 - data).astype(np.uint8)
+        return [row.tobytes() for row in np.concatenate([rng.integers(0, 256, (size, 6), dtype=np.uint8), told], axis=1)]
+
+    found = audit(masked, inputs=(0, 1), epsilon="1.5", samples=40_000, alpha="1e-6")
+    assert found.verdict is Verdict.REFUTED  # each of six bits is told at ln 3
+    assert found.epsilon_lower > 1.5

@@ -226,3 +226,14 @@ def test_a_matrix_of_no_numbers_is_empty_and_constant_columns_have_kinds() -> No
     assert np.isnan(from_objects(["a", "b"]).taken(slice(0, 1)).columns[()].values).all()
     assert np.isnan(Table(2, {(): constant(Kind.NONE, 2)}).matrix()).all()
     assert isinstance(constant(Kind.LIST, 3), Column)
+
+
+@given(st.lists(st.binary(max_size=5), min_size=1, max_size=6))
+def test_bytes_have_the_columns_of_lists_of_their_numbers(outputs: list[bytes]) -> None:
+    quick, plain = from_objects(outputs), from_objects([*outputs, []])  # a list among them: item by item
+    for path in {path for table in (quick, plain) for path in table.columns if path and path[-1] != LENGTH}:
+        one, other = quick.column(path), plain.column(path).taken(slice(0, len(outputs)))
+        assert one.kinds.tolist() == other.kinds.tolist()
+        np.testing.assert_array_equal(one.values, other.values)
+        assert one.codes.tolist() == other.codes.tolist()
+    assert [len(output) for output in outputs] == quick.column((LENGTH,)).values.tolist()

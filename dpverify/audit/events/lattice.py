@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.audit.events.thresholds import plain
 from dpverify.audit.exploration import Candidate, Exploration
 from dpverify.audit.table import Floats, Kind, Path, Table, name, path_from_json
 
@@ -23,16 +24,20 @@ NO_BIT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class OnLattice:
-    """|x| < 2^below and x is (`on`), or is not, a multiple of 2^exponent. `below` None: any finite x."""
+    """|x| < 2^below and x is (`on`), or is not, a multiple of 2^exponent. `below` None: any finite x.
+
+    x is the number on `path`, or, with a true `answer` to which the noise was added, its difference from that.
+    """
 
     path: Path
     exponent: int
     below: int | None
     on: bool = True
+    answer: float = 0.0
 
     def mask(self, table: Table) -> NDArray[np.bool_]:
         column = table.column(self.path)
-        lowest, magnitude = lowest_bits(column.values)
+        lowest, magnitude = lowest_bits(_differences(column.values, self.answer))
         inside = (column.kinds == Kind.NUMBER) & np.isfinite(column.values)
         if self.below is not None:
             inside &= magnitude <= self.below
@@ -41,16 +46,21 @@ class OnLattice:
 
     def describe(self) -> str:
         subject = name(self.path)
+        if self.answer:
+            subject += f" {'-' if self.answer > 0 else '+'} {plain(abs(self.answer))}"
         small = "" if self.below is None else f"|{subject}| < 2^{self.below} and "
         return f"{small}{subject} is {'' if self.on else 'not '}a multiple of 2^{self.exponent}"
 
     def to_json(self) -> dict[str, Any]:
-        return {"family": "lattice", "path": list(self.path), "exponent": self.exponent, "below": self.below, "on": self.on}
+        answer = {"answer": self.answer} if self.answer else {}
+        of = {"family": "lattice", "path": list(self.path), **answer}
+        return {**of, "exponent": self.exponent, "below": self.below, "on": self.on}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> OnLattice:
-        below = data["below"]
-        return cls(path_from_json(data["path"]), int(data["exponent"]), None if below is None else int(below), bool(data["on"]))
+        below = None if data["below"] is None else int(data["below"])
+        answer = float(data.get("answer", 0.0))
+        return cls(path_from_json(data["path"]), int(data["exponent"]), below, bool(data["on"]), answer)
 
 
 def lowest_bits(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -66,13 +76,20 @@ def lowest_bits(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return lowest, np.where(nonzero, exponent, -NO_BIT).astype(np.int64)
 
 
-def propose(exploration: Exploration, path: Path) -> Iterator[Candidate]:
+def _differences(values: Floats, answer: float) -> Floats:
+    if not answer:
+        return values
+    with np.errstate(over="ignore", invalid="ignore"):
+        return values - answer
+
+
+def propose(exploration: Exploration, path: Path, answer: float = 0.0) -> Iterator[Candidate]:
     """The most promising pair of a magnitude and a power of two, in either direction."""
     sides = []
     for table in exploration.search:
         column = table.column(path)
         finite = (column.kinds == Kind.NUMBER) & np.isfinite(column.values)
-        sides.append(lowest_bits(column.values[finite]))
+        sides.append(lowest_bits(_differences(column.values[finite], answer)))
     pooled = np.concatenate([side[0] for side in sides])
     varied = pooled[pooled != NO_BIT]
     if len(varied) < 2 or varied.min() == varied.max():
@@ -88,7 +105,7 @@ def propose(exploration: Exploration, path: Path) -> Iterator[Candidate]:
     for index, lead in exploration.best(hits, other_hits, keep=2):
         below, exponent = np.unravel_index(index % size, on[0].shape)
         last = below == len(belows) - 1
-        event = OnLattice(path, int(exponents[exponent]), None if last else int(belows[below]), index < size)
+        event = OnLattice(path, int(exponents[exponent]), None if last else int(belows[below]), index < size, answer)
         yield Candidate(event, lead)
 
 
