@@ -183,9 +183,9 @@ def rough_log_capital(bets: Sequence[Bet]) -> float:
     """About `average_log_capital`, in doubles: to find out when and where the certified one is worth its cost."""
     rough = []
     for bet in bets:
-        counts = np.array([bet.pairs.first, bet.pairs.second, bet.pairs.both, bet.pairs.neither], dtype=np.float64)
+        counts = np.array([bet.pairs.first, bet.pairs.second, bet.pairs.both, bet.pairs.neither, 1], dtype=np.float64)
         terms = np.log(_WEIGHTS * bet.share) + counts @ _log_factors(bet.epsilon, bet.delta)
-        rough.append(terms)
+        rough.append(terms[terms > terms.max() - _SMALL])
     joined = np.concatenate(rough)
     top = float(joined.max())
     return top + math.log(float(np.exp(joined - top).sum()))
@@ -199,13 +199,12 @@ _ROUNDED_SHARES = 1e-12
 
 @lru_cache(maxsize=64)
 def _log_factors(epsilon: float, delta: float) -> NDArray[np.float64]:
-    """log(1 + stake z) for each outcome of a pair and each stake; far below everything where the stake could lose all."""
+    """log(1 + stake z) for each outcome of a pair and each stake; last, what puts stakes that could lose all out of the sum."""
     ratio = math.exp(min(epsilon, 700.0))
     outcomes = np.array([1 - delta, -ratio - delta, 1 - ratio - delta, -delta])
     factors = 1 + outcomes[:, np.newaxis] * _STAKES
-    logs: NDArray[np.float64] = np.where(factors > 0, np.log(np.maximum(factors, 1e-300)), -_FAR)
-    logs[:, factors.min(axis=0) <= 0] = -_FAR
-    return logs
+    logs = np.log(np.maximum(factors, 1e-300))
+    return np.vstack([logs, np.where(factors.min(axis=0) > 0, 0.0, -_FAR)])
 
 
 _FAR = 1e9

@@ -7,9 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.audit.statistics.betting import (
+    Bet,
     PairCounts,
+    average_epsilon_lower,
+    average_log_capital,
     capital_epsilon_lower,
     log_capital,
+    needed_log_capital,
+    rough_log_capital,
     side_capital_epsilon_lower,
     side_log_capital,
 )
@@ -162,3 +167,52 @@ def test_expected_counts_settle_the_case_that_was_measured_before() -> None:
     counts = pairs(*(round(n * c) for c in (p * q, p * (1 - q), (1 - p) * q, (1 - p) * (1 - q))))
     assert log_capital(counts, epsilon=0.9, delta=0.0) >= -math.log(1e-3)
     assert 0.9 <= capital_epsilon_lower(counts, delta=0.0, alpha=1e-3) < 1
+
+
+def bet(share: float, counts: PairCounts, epsilon: float = 1.0, delta: float = 0.0) -> Bet:
+    return Bet(share=share, pairs=counts, epsilon=epsilon, delta=delta)
+
+
+COUNTS = st.builds(pairs, *[st.integers(0, 400)] * 4)
+
+
+@given(COUNTS, COUNTS, st.floats(0.01, 0.99), st.floats(0, 3), st.sampled_from([0.0, 1e-5, 0.1]))
+def test_the_average_of_capitals_is_that(
+    one: PairCounts, other: PairCounts, share: float, epsilon: float, delta: float
+) -> None:
+    capitals = [log_capital(counts, epsilon=epsilon, delta=delta) for counts in (one, other)]
+    exact = mpmath.log(share * mpmath.exp(capitals[0]) + (1 - share) * mpmath.exp(capitals[1]))
+    bets = [bet(share, one, epsilon, delta), bet(1 - share, other, epsilon, delta)]
+    found = average_log_capital(bets)
+    assert found <= exact + 1e-12
+    assert found == pytest.approx(float(exact), abs=1e-9)
+    assert rough_log_capital(bets) == pytest.approx(found, abs=1e-3)
+
+
+def test_one_bet_is_a_capital_of_its_own() -> None:
+    counts = pairs(10, 200, 40, 750)
+    assert average_log_capital([bet(1.0, counts)]) == pytest.approx(log_capital(counts, epsilon=1.0, delta=0.0), abs=1e-9)
+    assert average_epsilon_lower([bet(1.0, counts)], 0.01) == pytest.approx(
+        capital_epsilon_lower(counts, delta=0.0, alpha=0.01), abs=1e-7
+    )
+
+
+@given(COUNTS, COUNTS, st.sampled_from([0.0, 1e-4]), st.sampled_from([0.05, 1e-6]))
+def test_the_bound_of_bets_is_where_they_stop_refuting(one: PairCounts, other: PairCounts, delta: float, alpha: float) -> None:
+    bets = [bet(0.75, one, 0.0, delta), bet(0.25, other, 0.0, delta)]
+    found = average_epsilon_lower(bets, alpha)
+    needed = needed_log_capital(alpha)
+    above = [bet(each.share, each.pairs, found + 1e-4, delta) for each in bets]
+    assert average_log_capital(above) < needed or found == 0
+    if found > 0:
+        assert average_log_capital([bet(each.share, each.pairs, found, delta) for each in bets]) >= needed
+
+
+@pytest.mark.parametrize("shares", [(), (0.0, 1.0), (-0.1, 0.5), (0.7, 0.4)])
+def test_shares_of_more_than_there_is_are_refused(shares: tuple[float, ...]) -> None:
+    with pytest.raises(InputError, match="shares of"):
+        average_log_capital([bet(share, pairs(1, 2, 3, 4)) for share in shares])
+
+
+def test_all_is_lost_where_every_bet_is() -> None:
+    assert average_log_capital([bet(1.0, pairs(0, 0, 1, 0), 40.0)]) <= 0
