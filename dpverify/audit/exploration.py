@@ -79,7 +79,9 @@ class Forecast:
     caution: float = CAUTION
     ranking_caution: float = RANKING_CAUTION
 
-    def __call__(self, hits: NDArray[Any], draws: int, other_hits: NDArray[Any], other_draws: int) -> Floats:
+    def __call__(
+        self, hits: NDArray[Any], draws: int | NDArray[Any], other_hits: NDArray[Any], other_draws: int | NDArray[Any]
+    ) -> Floats:
         """Counts are moved `caution` standard deviations against the event first: a count of 3 may well have been 1."""
         hits, other_hits = np.asarray(hits, dtype=np.float64), np.asarray(other_hits, dtype=np.float64)
         low = np.maximum(hits - self.caution * np.sqrt(hits * (1 - hits / draws)), 0.0)
@@ -122,11 +124,15 @@ def by_cautious_ratio(more: NDArray[Any], less: NDArray[Any]) -> NDArray[np.intp
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exploration:
-    """Two halves of the exploration sample, seen at one precision, and the forecast."""
+    """Two halves of the exploration sample, seen at one precision, and the forecast.
+
+    `whole`, where given, is all of it: what ranks events that can hardly be fitted to the half that proposed them.
+    """
 
     search: Pair
     rank: Pair
     forecast: Forecast
+    whole: Pair | None = None
     _last: list[tuple[Scalar, Ordered]] = field(default_factory=list, compare=False, repr=False)
 
     def ordered(self, scalar: Scalar) -> Ordered:

@@ -88,9 +88,11 @@ def pick(
     Trees are grown only where nothing cheaper promises more than `enough`. `answers` are what noise may have been added to.
     """
     rounded = tables[0].rounded(grid), tables[1].rounded(grid)
-    if max(len(table.columns) for table in tables) == 1:
+    single = max(len(table.columns) for table in tables) == 1
+    if single:
         forecast = replace(forecast, caution=LITTLE_CAUTION, ranking_caution=LITTLE_RANKING_CAUTION)
     halves = _halves(rounded, forecast)
+    halves = replace(halves, whole=rounded) if single else halves
     proposed = list(_candidates(halves))
     if max((one.lead.promise for one in proposed), default=0.0) <= enough:
         proposed += _boosted(halves)
@@ -199,13 +201,22 @@ def _ranked(exploration: Exploration, proposed: list[Candidate]) -> list[Candida
     boldly = replace(exploration.forecast, caution=BOLDNESS)
     for forward in (True, False):
         there = [candidate for candidate in found if candidate.lead.forward == forward]
-        table, other = exploration.rank if forward else exploration.rank[::-1]
-        hits, other_hits = ([int(np.count_nonzero(one.event.mask(side))) for one in there] for side in (table, other))
+        sides = [_ranking(exploration, one.event)[:: 1 if forward else -1] for one in there]
+        counts = [
+            [[np.count_nonzero(one.event.mask(table)), table.size] for table in pair]
+            for one, pair in zip(there, sides, strict=True)
+        ]
         if there:
-            cautious, bold = (one(np.array(hits), table.size, np.array(other_hits), other.size) for one in (forecast, boldly))
-            again += map(_again, there, hits, other_hits, cautious.tolist(), bold.tolist())
+            (hits, draws), (other_hits, other_draws) = np.array(counts).transpose(1, 2, 0)
+            cautious, bold = (one(hits, draws, other_hits, other_draws) for one in (forecast, boldly))
+            again += map(_again, there, hits.tolist(), other_hits.tolist(), cautious.tolist(), bold.tolist())
     again.sort(key=lambda candidate: -candidate.lead.promise)
     return again
+
+
+def _ranking(exploration: Exploration, event: Event) -> Pair:
+    """The outputs that rank an event: all of them where there are one or two cuts to choose, which share their luck."""
+    return exploration.whole if exploration.whole is not None and isinstance(event, thresholds.Within) else exploration.rank
 
 
 def _again(candidate: Candidate, hits: int, other_hits: int, promise: float, hope: float) -> Candidate:
