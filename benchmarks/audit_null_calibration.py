@@ -24,7 +24,7 @@ import numpy as np
 from null_mechanisms import SOUND, VECTORS, Sound
 
 from dpverify import __version__
-from dpverify.audit import engine, learning, search
+from dpverify.audit import engine, families, learning, search
 from dpverify.audit.api import audit
 from dpverify.audit.search import Picked
 from dpverify.guarantees import Verdict
@@ -97,7 +97,7 @@ def pick_scores(*arguments: Any, **options: Any) -> list[Picked]:
 
 def learning_always() -> None:
     """Grow few small trees, however few outputs there are, and test their scores at the largest share of the error."""
-    learning.TREES, learning.FEWEST_ROWS, search.FEWEST_TO_BOOST, search.COUNTED_ENOUGH = 10, 50, 100, 10**9
+    learning.TREES, learning.FEWEST_ROWS, families.FEWEST_TO_BOOST, families.COUNTED_ENOUGH = 10, 50, 100, 10**9
     engine.pick = pick_scores
 
 

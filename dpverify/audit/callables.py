@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.audit.table import Table, from_array, from_objects
+from dpverify.audit.reading import from_array, from_objects
+from dpverify.audit.table import Table
 from dpverify.audit.unchanged import snapshot
 from dpverify.errors import InputError, MechanismError, shown
 

@@ -20,7 +20,8 @@ from numpy.random import MT19937
 from numpy.typing import NDArray
 
 from dpverify.audit.callables import Form, batch_of, kept, name_of, outputs_of, single
-from dpverify.audit.table import Table, from_array, from_objects
+from dpverify.audit.reading import from_array, from_objects
+from dpverify.audit.table import Table
 from dpverify.audit.unchanged import same, snapshot
 from dpverify.errors import MechanismError
 

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dpverify.adjacency import Relation
-from dpverify.audit.table import safe_repr
+from dpverify.audit.reading import safe_repr
 from dpverify.audit.unchanged import digest_of_input
 from dpverify.errors import InputError, shown
 

@@ -9,7 +9,7 @@ from typing import Any
 from flint import fmpq
 
 from dpverify.arithmetic.exact import Number, float_above, float_below, to_exact
-from dpverify.audit.table import safe_repr
+from dpverify.audit.reading import safe_repr
 from dpverify.errors import InputError, shown
 
 FEWEST_SAMPLES = 100

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.audit.table import safe_repr
+from dpverify.audit.reading import safe_repr
 
 
 def snapshot(value: Any) -> Any:

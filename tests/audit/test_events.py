@@ -19,7 +19,8 @@ from dpverify.audit.events.lattice import NO_BIT, lowest_bits
 from dpverify.audit.events.thresholds import cut_points, plain_cut
 from dpverify.audit.features import Aggregate, Combination, Coordinate, scalar_from_json
 from dpverify.audit.ordered import Ordered
-from dpverify.audit.table import LENGTH, Kind, from_array, from_objects
+from dpverify.audit.reading import from_array, from_objects
+from dpverify.audit.table import LENGTH, Kind
 from dpverify.errors import InputError
 from dpverify.guarantees import Verdict
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.audit import learning, search
+from dpverify.audit import families, learning, search
 from dpverify.audit.events import Pieces, Within, event_from_json
 from dpverify.audit.events import learned as learned_events
 from dpverify.audit.events import pieces as pieces_events
@@ -29,8 +29,9 @@ from dpverify.audit.features import (
     Scalar,
     scalar_from_json,
 )
+from dpverify.audit.reading import from_array, from_objects
 from dpverify.audit.scores import Axis, Score, Term
-from dpverify.audit.table import Table, from_array, from_objects
+from dpverify.audit.table import Table
 from dpverify.errors import InputError
 
 ROWS = [[3.0, 1.0, 1.0], [0.0, 5.0, 2.0], [-1.0, -4.0, -2.0]]
@@ -274,7 +275,7 @@ def mixed(kind: int, rng: np.random.Generator) -> list[Any]:
 def test_scores_read_words_and_missing_values_too() -> None:
     rng = np.random.default_rng(5)
     both = exploration(mixed(0, rng), mixed(1, rng))
-    scalars = search._score_scalars(both, [(0,), (1,), (2,)])
+    scalars = families._score_scalars(both, [(0,), (1,), (2,)])
     assert any(isinstance(scalar, PlaceOfCode) for scalar in scalars)
     score = learning.boosted(both.search, learning.axes_of(both.search, scalars, 8))
     assert score is not None

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.audit.table import LENGTH, Column, Kind, Table, constant, from_array, from_objects, joined, name
+from dpverify.audit.reading import from_array, from_objects
+from dpverify.audit.table import LENGTH, Column, Kind, Table, constant, joined, name
 
 LEAVES = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(allow_nan=True), st.text(max_size=3), st.binary(max_size=3)
