@@ -6,7 +6,7 @@ scikit-learn boosted is saved and evaluated without it. Heuristic throughout: a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -99,25 +99,31 @@ def boosted(tables: Pair, axes: Sequence[Axis]) -> Score | None:
         trees = [predictor.nodes for stage in model._predictors for predictor in stage]
         terms: dict[tuple[int, ...], Floats] = {}
         for nodes in trees:
-            used = tuple(sorted({int(node["feature_idx"]) for node in nodes if not node["is_leaf"]})) or (0,)
-            table = _tree_as_table(nodes, used, [axes[place].cells for place in used])
-            terms[used] = terms[used] + table if used in terms else table
+            for box, value in _leaves(nodes, axes):
+                used = tuple(sorted(box)) or (0,)
+                table = terms.setdefault(used, np.zeros([axes[place].cells for place in used]))
+                table[tuple(slice(*box[place]) if place in box else slice(None) for place in used)] += value
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
-    return simplified(axes, list(terms.items()))
+    return simplified(axes, [(used, table.ravel()) for used, table in terms.items()])
 
 
-def _tree_as_table(nodes: NDArray[Any], used: tuple[int, ...], sizes: list[int]) -> Floats:
-    """The value of the leaf that each combination of cells falls into."""
-    grid = np.meshgrid(*(np.arange(size) for size in sizes), indexing="ij")
-    cells = {axis: values.ravel() for axis, values in zip(used, grid, strict=True)}
-    at = np.zeros(len(next(iter(cells.values()))), dtype=np.intp)
-    while not nodes["is_leaf"][at].all():
-        for node in np.unique(at[~nodes["is_leaf"][at].astype(bool)]):
-            here = at == node
-            left = cells[int(nodes["feature_idx"][node])][here] <= nodes["num_threshold"][node]
-            at[here] = np.where(left, nodes["left"][node], nodes["right"][node])
-    return np.asarray(nodes["value"][at], dtype=np.float64)
+def _leaves(nodes: NDArray[Any], axes: Sequence[Axis]) -> Iterator[tuple[dict[int, tuple[int, int]], float]]:
+    """Each leaf of a tree: the cells that lead to it, as ranges of the axes on its way, and its value.
+
+    Pairwise constraints hold for the way to a leaf, and not for the tree: its leaves may look at several pairs.
+    """
+    ahead: list[tuple[int, dict[int, tuple[int, int]]]] = [(0, {})]
+    while ahead:
+        place, box = ahead.pop()
+        node = nodes[place]
+        if node["is_leaf"]:
+            yield box, float(node["value"])
+            continue
+        axis = int(node["feature_idx"])
+        low, high = box.get(axis, (0, axes[axis].cells))
+        cut = min(max(int(np.floor(node["num_threshold"])) + 1, low), high)
+        ahead += [(int(node["left"]), {**box, axis: (low, cut)}), (int(node["right"]), {**box, axis: (cut, high)})]
 
 
 def simplified(axes: Sequence[Axis], terms: Sequence[tuple[tuple[int, ...], Floats]]) -> Score | None:
