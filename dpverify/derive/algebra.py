@@ -10,7 +10,7 @@ No knowledge of privacy lives here. `proofs.py` says what is to be proved.
 
 from __future__ import annotations
 
-from math import lcm
+from math import gcd, lcm
 
 import sympy
 
@@ -123,10 +123,29 @@ class Generators:
         return self._symbols[key]
 
     def _special(self, expression: sympy.Expr) -> sympy.Expr:
+        if isinstance(expression, sympy.atan):
+            return self._arctangent(expression.args[0])
         normal = expression.func(*map(_expanded, expression.args))
         if type(normal) is not type(expression):  # an identity such as erfc(-z) = 2 - erfc(z) was applied
             return self.rewrite(normal)
         return self._generator(normal, positive=True)
+
+    def _arctangent(self, argument: sympy.Expr) -> sympy.Expr:
+        """Of z and 1/z, whose arctangents add up to pi/2 for z > 0, one is chosen; of e^y and e^-y that with the minus sign."""
+        size = self.rewrite(argument)
+        if self.sign(size) != POSITIVE:
+            raise NotProved(f"no exact rule is known for the arctangent of {argument}, which is not proved to be positive")
+        if size == 1:
+            return self.rewrite(sympy.pi) / 4
+        normal, other = (sympy.factor(sympy.cancel(one)) for one in (self.meaning(size), 1 / self.meaning(size)))
+        if isinstance(argument, sympy.exp):
+            normal, other = sympy.exp(_expanded(argument.args[0])), sympy.exp(_expanded(-argument.args[0]))
+            is_other = not argument.args[0].could_extract_minus_sign()
+        else:
+            is_other = sympy.default_sort_key(other) < sympy.default_sort_key(normal)
+        if is_other:
+            return self.rewrite(sympy.pi) / 2 - self._generator(sympy.atan(other), positive=True)
+        return self._generator(sympy.atan(normal), positive=True)
 
     def _generator(self, meaning: sympy.Expr, **assumed: bool) -> sympy.Symbol:
         if meaning not in self._symbols:
@@ -193,7 +212,8 @@ class Generators:
     def _polynomial_sign(self, polynomial: sympy.Expr) -> int | None:
         """The sign of a polynomial whose coefficients all have one sign, once u >= 1 is written u = 1 + (u - 1).
 
-        Where they do not, a positive multiplier may help (Polya): u^2 - u + 1 times 1 + u is u^3 + 1.
+        Where they do not, a positive multiplier may help (Polya): u^2 - u + 1 times 1 + u is u^3 + 1, and u^4 - u^2 + 1 times
+        1 + u^2 is u^6 + 1.
         """
         shifts = {
             symbol: 1 + sympy.Symbol(f"{symbol.name}-1", **{"positive" if strictly else "nonnegative": True})
@@ -208,7 +228,9 @@ class Generators:
         sign = _sign_of_terms(terms)
         positive = [symbol for symbol in symbols if symbol.is_positive]
         if sign is None and positive and len(terms.terms()) <= _LARGEST_TERMS:
-            multiplier = sympy.Poly(sum(positive) + (0 if terms.is_homogeneous else 1), *symbols)
+            step = gcd(*(exponent for exponents in terms.monoms() for exponent in exponents))  # a polynomial in u^step
+            powers = sum(symbol**step for symbol in positive)
+            multiplier = sympy.Poly(powers + (0 if terms.is_homogeneous else 1), *symbols)
             for _ in range(_LARGEST_POWER):
                 terms *= multiplier
                 sign = _sign_of_terms(terms)

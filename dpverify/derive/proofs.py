@@ -107,13 +107,17 @@ def defined(expression: sympy.Expr) -> None:
 def majorised(expression: sympy.Expr) -> tuple[sympy.Expr, list[tuple[sympy.Expr, sympy.Expr]]]:
     """A lower bound of `expression`, made by replacing each special function with a trusted upper bound of it.
 
-    Each must occur linearly, with a coefficient that is proved to be <= 0 and an argument that is proved to be >= 0.
+    Each must occur linearly, with a coefficient that is proved to be <= 0 and an argument that is proved to lie where
+    the bound holds.
     Returns the lower bound, and each function with the bound that replaced it.
     """
     used = []
     for atom in sorted(expression.atoms(*FACTS), key=sympy.default_sort_key):
-        bound = FACTS[type(atom)].tail_bound(*atom.args)
+        facts = FACTS[type(atom)]
+        bound = facts.tail_bound(*atom.args)
         nonnegative(atom.args[0])
+        if facts.largest is not None:
+            nonnegative(facts.largest - atom.args[0])
         place = sympy.Symbol("place", real=True)
         coefficient = sympy.diff(expression.xreplace({atom: place}), place)
         if coefficient.has(place):

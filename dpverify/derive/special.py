@@ -13,12 +13,14 @@ import sympy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """A function that is positive on the reals, and an explicit bound on its tail."""
+    """A function that is positive for every real z (the arctangent: for every z > 0), and an explicit bound on it."""
 
     tail_bound: Callable[[sympy.Expr], sympy.Expr]
-    """z -> a value that the function does not exceed, for every z >= 0."""
+    """z -> a value that the function does not exceed, for every z >= 0 up to `largest`."""
     statement: str
     """What is taken on trust, as a sentence that a derivation lists among its assumptions."""
+    largest: sympy.Expr | None = None
+    """Where the bound ends; None: nowhere."""
 
 
 FACTS: dict[type, Facts] = {
@@ -29,6 +31,16 @@ FACTS: dict[type, Facts] = {
             "`erfc(z)` is `2/sqrt(pi)` times the integral of `e^(-r^2)` over `r >= z`, so that `erfc(0) = 1` (the Gaussian "
             "integral), `erfc(z) > 0`, `erfc(z) + erfc(-z) = 2`, and `erfc(z) <= e^(-z^2)` for `z >= 0`."
         ),
+    ),
+    # The bound: the derivative of pi/2 z/(1 + z^2) - atan(z) is pi/2 (1 - z^2) - (1 + z^2) over (1 + z^2)^2, first positive,
+    # then negative; the difference vanishes at 0 and at 1.
+    sympy.atan: Facts(
+        tail_bound=lambda z: sympy.pi / 2 * z / (1 + z**2),
+        statement=(
+            "`atan(z)` has the derivative `1/(1 + z^2)`, `atan(0) = 0` and `atan(1) = pi/4`, so that `atan(z) > 0` and "
+            "`atan(z) + atan(1/z) = pi/2` for `z > 0`, and `atan(z) <= pi/2 z/(1 + z^2)` for `0 <= z <= 1`."
+        ),
+        largest=sympy.Integer(1),
     ),
 }
 

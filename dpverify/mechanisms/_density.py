@@ -7,6 +7,7 @@ compact interval and by intervals that reach to infinity beyond it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
@@ -39,6 +40,8 @@ from dpverify.mechanisms._density_tree import SHIFT, Function, Unbounded, compil
 
 _CHECK_BITS = 128
 _TOLERANCE = arb(10) ** -30
+_STEEP = 30
+"""How far log f must fall over a stretch, at the rate of its end, for the stretch to be cut."""
 _DOUBLINGS = 3000
 
 
@@ -199,10 +202,35 @@ class Density:
     def _pieced(self, ends: list[arb], order: int) -> arb:
         """The integral of y^order f(y) from the first end to the last; the inner ends are the kinks between."""
         total = arb(0)
-        for low, high in pairwise(ends):
-            size = abs(total).mid().max(self._rough(low, high, order))
-            total += self._smoothed(low, high, order, size * arb(2) ** -int(ctx.prec))
+        for outer in pairwise(ends):
+            for low, high in self._steps(*outer):
+                size = abs(total).mid().max(self._rough(low, high, order))
+                total += self._smoothed(low, high, order, size * arb(2) ** -int(ctx.prec))
         return total
+
+    def _steps(self, low: arb, high: arb) -> list[tuple[arb, arb]]:
+        """The stretch between two kinks as it is; or, where f falls steeply from one of its ends, cut into pieces that begin
+        there with about the length on which f falls, each as long as all before. Nothing that is returned rests on the cuts."""
+        piece, width = self.piece_at(((low + high) / 2).mid()), (high - low).mid()
+        falls = [(-side * piece.slope(BALLS, end) * width).mid() for end, side in ((low, 1), (high, -1))]
+        from_low, from_high = (bool(fall.is_finite() and fall > _STEEP) for fall in falls)
+        if not from_low and not from_high:
+            return [(low, high)]
+        if from_low and from_high:
+            middle = ((low + high) / 2).mid()
+            return [*self._steps(low, middle), *self._steps(middle, high)]
+        fall = falls[0] if from_low else falls[1]
+        shares = [fmpq(0)]
+        step = fmpq(1, 2 ** max(1, math.floor(float(fall.log().mid()) * 1.5) - 2))
+        while step < 1:
+            shares.append(step)
+            step *= 2
+        shares.append(fmpq(1))
+        if from_low:
+            cuts = [low, *((low + width * arb(share)).mid() for share in shares[1:-1]), high]
+            return list(pairwise(cuts))
+        cuts = [low, *((high - width * arb(share)).mid() for share in shares[-2:0:-1]), high]
+        return list(pairwise(cuts))[::-1]
 
     def _rough(self, low: arb, high: arb, order: int) -> arb:
         """About the size of the integral over [low, high], or less: how accurate it need be."""

@@ -106,6 +106,7 @@ def _forms(slope: sympy.Expr) -> Iterator[sympy.Expr]:
     yield together
     yield sympy.expand(_by_leading_powers(together))
     yield _by_leading_powers(sympy.expand(slope))
+    yield from _led(together)
     # Over the fastest growing exponential: a rational function of e^-x, whose terms all stay bounded.
     grown = sympy.expand(together.rewrite(sympy.exp))
     above, below = sympy.fraction(sympy.together(grown))
@@ -113,6 +114,35 @@ def _forms(slope: sympy.Expr) -> Iterator[sympy.Expr]:
     if exponents and max(exponents) > 0:
         by = sympy.exp(-max(exponents) * X)
         yield sympy.expand(above * by) / sympy.expand(below * by)
+
+
+def _led(form: sympy.Expr) -> Iterator[sympy.Expr]:
+    """A rational function of v = x, or of v = e^x, as v^n times a quotient of polynomials in 1/v, which stay bounded."""
+    parts = sympy.fraction(form)
+    if all(part.is_polynomial(X) for part in parts):
+        yield _quotient(parts, X, X)
+        return
+    grown = sympy.Dummy("v", positive=True)
+    expanded = sympy.expand(form.rewrite(sympy.exp), power_exp=True)
+    powers = {part: part.args[0].coeff(X) for part in expanded.atoms(sympy.exp) if part.args[0] == part.args[0].coeff(X) * X}
+    if any(not power.is_Integer for power in powers.values()):
+        return
+    rational = expanded.xreplace({part: grown**power for part, power in powers.items()})
+    parts = sympy.fraction(sympy.together(rational))
+    if not rational.has(X) and all(part.is_polynomial(grown) for part in parts):
+        yield _quotient(parts, grown, sympy.exp(X))
+
+
+def _quotient(parts: tuple[sympy.Expr, sympy.Expr], variable: sympy.Symbol, meaning: sympy.Expr) -> sympy.Expr:
+    """The quotient of two polynomials by their leading powers, with `meaning` for the variable."""
+    degree, factors = 0, []
+    for part, sign in zip(parts, (1, -1), strict=True):
+        polynomial = sympy.Poly(part, variable)
+        terms = (value * meaning ** (power - polynomial.degree()) for (power,), value in polynomial.terms())
+        factors.append(sympy.Add(*terms) ** sign)
+        degree += sign * polynomial.degree()
+    found: sympy.Expr = sympy.Mul(meaning**degree, *factors)
+    return found
 
 
 def _by_leading_powers(form: sympy.Expr) -> sympy.Expr:

@@ -25,7 +25,7 @@ class HyperbolicSecant(UnimodalNoise):
     scale = scale_parameter()
     loss_slope = 1
     loss_rises = True
-    no_derivation = "the engine knows no exact rule for the arctangent in its distribution function"
+    no_derivation = None
     # With sin(t) = tanh(x) the power moment becomes Laplace's integral of the Legendre function P_{order - 1}(cosh d). In
     # (order - 1/2)^2 it is entire of order 1/2, and its zeros are negative: the eigenvalues of Legendre's equation that
     # belong to solutions which vanish at cosh d. So it is a product of factors 1 + z^2/c, c > 0, with a concave logarithm.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from flint import fmpq
+from flint import acb, arb, fmpq
 
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import rational_power
@@ -17,6 +17,7 @@ from dpverify.mechanisms._parameters import Parameter, scale_parameter
 from dpverify.mechanisms._unimodal import Exactly, UnimodalNoise
 
 _ZERO, _HALF = fmpq(0), fmpq(1, 2)
+_FAST = fmpq(7, 8)
 
 
 class StudentT(UnimodalNoise):
@@ -110,6 +111,46 @@ class StudentT(UnimodalNoise):
             return _HALF if d == 2 else None
         root = rational_power(8 + d * d, _HALF)
         return None if root is None else d / root
+
+    def power_moment(self, order: fmpq) -> Value | fmpq:
+        """With h = (nu + 1)/2 and z = -d^2/(4 nu): the sum over n of
+        (h order)_n (h (1 - order))_n (h - 1/2)_n / ((h/2)_n ((h + 1)/2)_n) z^n/n! for |z| < 1; an integral elsewhere.
+
+        Feynman's formula joins the two powers in one, whose integral over x is that of (1 + t (1 - t) d^2/nu)^(1/2 - h)
+        against a beta law of t; the binomial series, term by term. For nu = 1 Legendre's P_{order - 1}(1 + d^2/2).
+        """
+        if self.exact_nu == 1:
+            return arb(1 + self.shift**2 / 2).legendre_p(arb(order - 1))
+        z = self._argument()
+        if z is None:
+            return super().power_moment(order)
+        h = (self.exact_nu + 1) / 2
+        above, below = (h * order, h * (1 - order), h - _HALF), (h / 2, (h + 1) / 2)
+        return acb(arb(z)).hypgeom([acb(one) for one in map(arb, above)], [acb(one) for one in map(arb, below)]).real
+
+    def expected_loss(self) -> Value | fmpq | None:
+        """The derivative of that series at order 1, where only (h (1 - order))_n = -h (order - 1) (n - 1)! + ... varies from 0:
+        -h^2 (2 h - 1) z / (h (h + 1)/2) times a series of the same kind; log(1 + d^2/4) for nu = 1."""
+        if self.exact_nu == 1:
+            return arb(self.shift**2 / 4).log1p()
+        z = self._argument()
+        if z is None:
+            return super().expected_loss()
+        h = (self.exact_nu + 1) / 2
+        above, below = (fmpq(1), fmpq(1), h + 1, h + _HALF), (fmpq(2), h / 2 + 1, (h + 3) / 2)
+        series = acb(arb(z)).hypgeom([acb(one) for one in map(arb, above)], [acb(one) for one in map(arb, below)]).real
+        return -arb(2 * h * (2 * h - 1) * z / (h + 1)) * series
+
+    @property
+    def zcdp_is_mean_loss(self) -> bool:  # type: ignore[override]
+        """For Cauchy noise: its power moment is Legendre's P_{order - 1}(1 + d^2/2), as that of `HyperbolicSecant` at another
+        argument, and the same proof holds."""
+        return bool(self.exact_nu == 1)
+
+    def _argument(self) -> fmpq | None:
+        """-d^2/(4 nu), where the series converge fast."""
+        z = -(self.shift**2) / (4 * self.exact_nu)
+        return z if z > -_FAST else None
 
     def absolute_moment(self, m: Arithmetic, order: int) -> Value:
         """nu^(k/2) Gamma((k + 1)/2) Gamma((nu - k)/2) / (sqrt(pi) Gamma(nu/2)) for k < nu."""

@@ -110,8 +110,8 @@ def test_rho_and_moments_add_up() -> None:
 
 
 def test_what_is_not_covered_is_said() -> None:
-    with pytest.raises(NotCovered, match=r"Gaussian, Laplace.*add up"):
-        composed(dv.Laplace(1), dv.Gaussian(1))
+    with pytest.raises(NotCovered, match=r"Laplace, Logistic.*add up"):
+        composed(dv.Laplace(1), dv.Logistic(1))
     with pytest.raises(NotCovered, match="coefficients"):
         composed((dv.Laplace(1), 5000))
     with pytest.raises(InputError, match="at least one"):

@@ -24,6 +24,7 @@ from dpverify.errors import DerivationError
 from dpverify.mechanisms import by_name, names
 from dpverify.mechanisms._additive import AdditiveNoise
 from dpverify.mechanisms.gaussian import Gaussian
+from dpverify.mechanisms.hyperbolic_secant import HyperbolicSecant
 from dpverify.mechanisms.laplace import Laplace
 from dpverify.mechanisms.logistic import Logistic
 
@@ -220,6 +221,9 @@ WRONG: list[tuple[str, Any, dict[str, Any]]] = [
     ("cdf", Laplace, too_heavy(9)),
     ("cdf", Laplace, too_heavy(11)),
     ("cdf", Gaussian, {"cdf": lambda m, x: m.normal_cdf(2 * x)}),
+    ("cdf", HyperbolicSecant, {"cdf": lambda m, x: 2 * m.atan(m.exp(2 * x)) / m.pi()}),
+    ("cdf", HyperbolicSecant, {"cdf": lambda m, x: 1 - 2 * m.atan(m.exp(x)) / m.pi()}),
+    ("threshold", HyperbolicSecant, {"threshold": lambda m, eps, d: m.log(m.expm1(eps + d)) - m.log(-m.expm1(eps - d))}),
     ("threshold", Laplace, {"threshold": lambda m, eps, d: (eps - d) / 2}),
     ("threshold", Laplace, {"threshold": lambda m, eps, d: eps / 2 + d / 3}),
     ("threshold", Gaussian, {"threshold": lambda m, eps, d: d / 2 - eps / d}),

@@ -40,6 +40,11 @@ half = sympy.Rational(1, 2)
         sympy.log(A) - a,
         abs(a + b) - a - b,
         abs(-a) + sympy.sign(-b) * a,
+        sympy.atan(A) + sympy.atan(1 / A) - sympy.pi / 2,
+        sympy.atan(sympy.exp(x)) + sympy.atan(sympy.exp(-x)) - sympy.pi / 2,
+        sympy.atan(a / b) + sympy.atan(b / a) - sympy.pi / 2,
+        sympy.atan(sympy.exp(sympy.log(1 + a) / 2)) - sympy.atan((1 + a) / sympy.sqrt(1 + a)),
+        sympy.atan(a / (2 * a) * 2, evaluate=False) - sympy.pi / 4,
     ],
     ids=str,
 )
@@ -61,12 +66,29 @@ def test_identities_are_proved(residual: sympy.Expr) -> None:
         sympy.log(-a) - sympy.log(a),
         sympy.erfc(a) - sympy.erfc(b),
         sympy.sign(n) - 1,  # false at 0
+        sympy.atan(a - b) + sympy.atan(1 / (a - b)) - sympy.pi / 2,  # true where a > b
+        sympy.atan(a) - sympy.atan(b),
     ],
     ids=str,
 )
 def test_what_is_false_somewhere_is_refused(residual: sympy.Expr) -> None:
     with pytest.raises(NotProved):
         proofs.zero(residual)
+
+
+def test_an_arctangent_is_bounded_up_to_one_only() -> None:
+    _, used = proofs.majorised(1 - sympy.atan(sympy.exp(-a)))
+    assert len(used) == 1
+    for beyond in (sympy.exp(a), 1 + a, -a):
+        with pytest.raises(NotProved):
+            proofs.majorised(1 - sympy.atan(beyond))
+
+
+def test_even_polynomials_are_multiplied_by_even_ones() -> None:
+    """u^4 - u^2 + 1 is positive, and no low power of 1 + u shows it."""
+    proofs.nonnegative(a**4 - a**2 + 1, strictly=True)
+    with pytest.raises(NotProved):
+        proofs.nonnegative(a**4 - 3 * a**2 + 1)
 
 
 def test_a_denominator_that_vanishes_identically_is_refused() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import dpverify as dv
 from dpverify.errors import NotCovered
 from dpverify.mechanisms import by_name
-from dpverify.notions import concentrated, probabilistic, renyi
+from dpverify.notions import concentrated, loss, probabilistic, renyi
 
 families = st.sampled_from(["laplace", "logistic", "gaussian"]).map(by_name)
 shifts = st.fractions("1/1000", 30, max_denominator=1000)
@@ -110,3 +110,20 @@ def test_what_is_not_covered_is_said(bare: Any) -> None:
         concentrated.rho(pair)
     with pytest.raises(NotCovered, match="unbounded"):
         concentrated.mean_concentrated(pair)
+
+
+@pytest.mark.parametrize(("nu", "shift"), [("3", "1"), ("1/2", "1"), ("10", "10/3"), ("1", "1/5"), ("1", "30")])
+def test_student_noise_has_its_supremum_at_order_one(nu: str, shift: str) -> None:
+    """Proved for nu = 1, where the power moment is a Legendre function; searched for elsewhere."""
+    noise = dv.StudentT(1, nu, sensitivity=shift)
+    found = concentrated.rho(noise)
+    assert found.overlaps(loss.of(noise.dominating_pair()).mean())
+    for order in ("11/10", 2, 7):
+        assert renyi.divergence(noise, order).exact_lower <= found.exact_upper * Fraction(order)
+
+
+def test_the_series_of_student_noise_are_the_integrals() -> None:
+    """At d^2/(4 nu) = 7/8 the series end and the integrals begin; both are continuous there, and meet within the gap."""
+    below, above = (dv.StudentT(1, "7/2", sensitivity=d) for d in (Fraction("3.4999999"), Fraction("3.5000001")))
+    for ask in (lambda noise: renyi.divergence(noise, "5/2"), lambda noise: loss.of(noise.dominating_pair()).mean()):
+        assert 0 < ask(above).upper - ask(below).upper < 1e-6
