@@ -197,7 +197,7 @@ def _measured_trade_off(axes: Any, result: AuditResult, pictures: Pictures | Non
 
 def _power(axes: Any, result: AuditResult, pictures: Pictures | None) -> None:
     if result.detectable_epsilon == math.inf:
-        raise InputError("kind = 'power': no event could be tested, so the audit had no power.")
+        raise InputError("kind = 'power': the audit had none; no epsilon would have been refuted with probability 0.9.")
     axes.plot(*zip(*power_curve(result), strict=True), color=_BLUE, label="normal approximation")
     axes.plot([result.detectable_epsilon], [0.9], "o", color="black", label=f"epsilon = {result.detectable_epsilon:.4g}")
     axes.set(xlabel="true epsilon in the tested event", ylabel="probability of a refutation", ylim=(-0.02, 1.02))
