@@ -129,7 +129,7 @@ def accountants() -> Any:
         pytest.skip(f"SKIPPED: opacus is not installed here: {INSTALL['opacus']}; see .ci/adapters")
     if find_spec("torch") is None:
         front, optimizers = ModuleType("opacus"), ModuleType("opacus.optimizers")
-        front.__path__ = list(found.submodule_search_locations)
+        front.__path__, front.__spec__ = list(found.submodule_search_locations), found
         optimizers.DPOptimizer = object  # type: ignore[attr-defined]
         sys.modules.update({"opacus": front, "opacus.optimizers": optimizers})
     return importlib.import_module("opacus.accountants")
