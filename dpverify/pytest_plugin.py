@@ -69,6 +69,7 @@ class _Claims:
         self.alpha = alpha
         self.budget = budget
         self.evidence = evidence
+        self.unsaved: str | None = None
         self.workers = workers
         self.declared = 0
         self.expected = 0
@@ -147,6 +148,7 @@ class _Claims:
 
     def keep(self, item: pytest.Item, outcome: Outcome) -> Outcome:
         """Write the evidence of what is not in order, note the rest where the reports find it."""
+        from dpverify.errors import InputError
         from dpverify.gate.files import relative, saved
         from dpverify.report.gate import claim_as_data
 
@@ -156,11 +158,16 @@ class _Claims:
             place = replace(outcome.claim.place, file=relative(Path(outcome.claim.place.file)))
             outcome = replace(outcome, claim=replace(outcome.claim, place=place))
         if outcome.exit_code != 0:
-            outcome = saved(outcome, self.evidence)
+            try:
+                outcome = saved(outcome, self.evidence)
+            except InputError as error:  # what was found is worth more than the file
+                self.unsaved = str(error)
         data = claim_as_data(outcome)
         for key in _PROPERTIES:
             if data[key] is not None:
                 item.user_properties.append((f"dpverify.{key}", str(data[key])))
+        if self.unsaved is not None:
+            item.user_properties.append(("dpverify.unsaved", self.unsaved))
         return outcome
 
     # --- telling ----------------------------------------------------------------------------------------------------
@@ -169,6 +176,7 @@ class _Claims:
         """Gather the outcomes, which came with the properties of the test, from this process or from a worker."""
         if report.when == "teardown":
             self.shown += [value for name, value in report.user_properties if name == "dpverify.summary"]
+            self.unsaved = next((value for name, value in report.user_properties if name == "dpverify.unsaved"), self.unsaved)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """One line a claim."""
@@ -178,6 +186,8 @@ class _Claims:
         for summary in self.shown:
             colour = "green" if summary.startswith("not refuted") else "yellow" if summary.startswith("undecided") else "red"
             terminalreporter.write_line(summary, **{colour: True})
+        if self.unsaved is not None:
+            terminalreporter.write_line(self.unsaved, red=True)
         terminalreporter.write_line(
             f"seed {self.seed}; a true claim is refuted with a probability of at most {self.alpha:.3g} in the whole run"
         )

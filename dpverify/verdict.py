@@ -27,6 +27,7 @@ from dpverify.audit.request import checked_alpha, checked_delta, checked_epsilon
 from dpverify.audit.result import AuditResult
 from dpverify.errors import InputError, shown
 from dpverify.guarantees import Verdict
+from dpverify.showing import notebook
 
 Floats = NDArray[np.float64]
 LogDensity = Callable[[Floats], Floats]
@@ -85,6 +86,9 @@ class Triangulation:
     law_violates: bool | None
     agrees: bool | None
     events: tuple[str, ...]
+
+    def _repr_html_(self) -> str:
+        return notebook(self, "triangulation")
 
     def __str__(self) -> str:
         """Both opinions, one below the other."""

@@ -15,8 +15,10 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
+import dpverify as dv
 from dpverify.cli import gate
 from dpverify.cli.common import options_of
+from dpverify.errors import InputError
 from dpverify.gate import cache
 from dpverify.gate.config import read
 from dpverify.gate.positions import positions
@@ -232,6 +234,84 @@ samples = 7
         assert message in outcome.errors
         assert "Traceback" not in outcome.errors
 
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            ('name = ""', "name = ''"),
+            ("name = 3", "name = 3"),
+            ('name = "two\\nlines"', "a text on one line is needed"),
+            ("distance = 2", "distance = 2: objects of other libraries are asked about it"),
+            ('distance = "far"', "distance = 'far'"),
+        ],
+    )
+    def test_settings_of_a_claim_that_mean_nothing(self, dpverify, project, line: str, message: str) -> None:
+        project(
+            f'[[tool.dpverify.claims]]\ntarget = "NAME_helper.py:coin"\ninputs = [0, 1]\nepsilon = 2\nsamples = 200\n{line}\n'
+        )
+        outcome = dpverify("gate")
+        assert (outcome.code, outcome.output) == (2, "")
+        assert message in outcome.errors
+
+    def test_a_name_of_an_analytic_claim(self, dpverify, project) -> None:
+        project('[[tool.dpverify.claims]]\nmechanism = "laplace"\nscale = 1\nepsilon = 1\nname = ["a"]\n')
+        outcome = dpverify("gate")
+        assert (outcome.code, "name = ['a']" in outcome.errors) == (2, True)
+
+    def test_a_directory_that_is_not_there(self, dpverify, project) -> None:
+        project(f"{DECORATED}pythonpath = ['nowhere']\n")
+        outcome = dpverify("gate")
+        assert outcome.code == 2
+        assert re.search(r"pyproject\.toml:\d+: pythonpath: .*nowhere: there is no such directory", outcome.errors)
+
+    def test_two_results_of_one_file(self, dpverify, project) -> None:
+        project(DECORATED)
+        for words in (("--also", "json=a", "--also", "html=./a"), ("--output", "a", "--also", "json=a")):
+            outcome = dpverify("gate", *words)
+            assert (outcome.code, outcome.output) == (2, "")
+            assert "is named twice; give each result a file of its own" in outcome.errors
+
+    def test_nothing_is_sampled_where_evidence_cannot_be_written(self, dpverify, project) -> None:
+        place = project(DECORATED)
+        (place / f"{project.name}_helper.py").write_text("def coin(data, rng, size):\n    raise AssertionError('called')\n")
+        (place / "file").write_text("")
+        outcome = dpverify("gate", "--evidence", "file")
+        assert (outcome.code, "evidence cannot be written" in outcome.errors) == (2, True)
+        assert "called" not in outcome.errors + outcome.output
+
+    def test_a_claim_of_a_method_is_not_passed_over(self, dpverify, project) -> None:
+        place = project(DECORATED)
+        (place / f"{project.name}.py").write_text(
+            "import dpverify as dv\n\nclass Noise:\n    @dv.claim(epsilon=1, inputs=(0, 1), samples=200)\n"
+            "    def add(self, data, noise, rng, size):\n        return [0] * size\n\n"
+            "    @staticmethod\n    @dv.claim(epsilon=1, inputs=(0, 1), samples=200)\n"
+            "    def zero(data, rng, size):\n        return [0] * size\n"
+        )
+        outcome = dpverify("gate")
+        assert outcome.code == 2
+        assert re.search(rf"{project.name}\.py:4: add: add\(self, data, noise, rng, size\) needs", outcome.errors)
+        assert "zero" not in outcome.errors
+
+    def test_a_claim_about_a_class_is_refused(self) -> None:
+        with pytest.raises(InputError, match="on the class Noise"):
+
+            @dv.claim(epsilon=1, inputs=(0, 1))
+            class Noise:
+                pass
+
+    def test_no_sensitivity_makes_an_infinite_scale_a_remedy(self, dpverify, project) -> None:
+        project('[[tool.dpverify.claims]]\nmechanism = "laplace"\nscale = 1\nsensitivity = "1e400"\nepsilon = 1\n')
+        outcome = dpverify("gate")
+        assert outcome.code == 1
+        assert "inf" not in outcome.output
+        assert "No scale is known that satisfies the claim" in " ".join(outcome.output.split())
+
+    def test_an_audit_without_power_says_so(self, dpverify, project) -> None:
+        project('[[tool.dpverify.claims]]\ntarget = "NAME_helper.py:coin"\ninputs = [0, 1]\nepsilon = 2\nsamples = 100\n')
+        outcome = dpverify("gate", "--verbose")
+        assert outcome.code == 0
+        assert "no epsilon would have been found" in outcome.output
+        assert "none: no epsilon, however large," in " ".join(outcome.output.split())
+
     def test_a_syntax_error_in_a_module(self, dpverify, project) -> None:
         place = project(DECORATED)
         (place / f"{project.name}.py").write_text("def broken(:\n")
@@ -260,6 +340,14 @@ samples = 7
         place = project(WRITTEN + WRITTEN.partition("claims]]")[2].partition("[[")[0].join(["[[tool.dpverify.claims]]", ""]))
         names = [claim.name for claim in read(place / "pyproject.toml").claims]
         assert names == ["the coin", "gaussian (sigma = 4.3)", "the coin (2)"]
+
+    def test_a_name_that_looks_like_a_second_one(self, project) -> None:
+        claims = "".join(
+            f'[[tool.dpverify.claims]]\nmechanism = "laplace"\nscale = 1\nepsilon = 1\nname = "{name}"\n'
+            for name in ("a", "a", "a (2)", "a")
+        )
+        names = [claim.name for claim in read(project(claims) / "pyproject.toml").claims]
+        assert names == ["a", "a (3)", "a (2)", "a (4)"]
 
 
 class TestCache:

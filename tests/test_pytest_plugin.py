@@ -143,7 +143,7 @@ class TestClaims:
         pytester.makefile("", evidence="a file")
         result = run(FALSE, "--dpverify-evidence", "evidence")
         result.assert_outcomes(failed=1)
-        result.stdout.fnmatch_lines(["*the evidence cannot be written there*"])
+        result.stdout.fnmatch_lines(["refuted: response does not satisfy*", "*the evidence cannot be written there*"])
 
 
 class TestAssertions:

@@ -29,7 +29,7 @@ _HOME = {
 INSTALL = {
     "diffprivlib": 'pip install diffprivlib "scikit-learn<1.8"',
     "dp_accounting": "pip install dp-accounting",
-    "opacus": "pip install opacus",
+    "opacus": "pip install opacus",  # which brings PyTorch; its accountants need numpy and scipy alone
     "opendp": "pip install opendp",
     "pydp": "pip install python-dp",
     "tmlt": 'pip install tmlt.core "numpy<2"',

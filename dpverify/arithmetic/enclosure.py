@@ -16,6 +16,7 @@ from dpverify.arithmetic import decimals
 from dpverify.arithmetic.exact import Number, float_above, float_below, to_exact
 from dpverify.arithmetic.precision import working_precision
 from dpverify.errors import InputError, UndecidedComparison
+from dpverify.showing import notebook
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -194,6 +195,9 @@ class Enclosure:
 
     def __str__(self) -> str:
         return self.decimal()
+
+    def _repr_html_(self) -> str:
+        return notebook(self, "enclosure")
 
     def __repr__(self) -> str:
         if self._exact is not None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpverify.guarantees import Verdict
+from dpverify.showing import notebook, plotted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,3 +111,31 @@ class AuditResult:
     def remarks(self) -> tuple[str, ...]:
         """The notes without the likely cause, for those who show it in a place of its own."""
         return tuple(note for note in self.notes if not note.startswith(_LIKELY))
+
+    def _repr_html_(self) -> str:
+        return notebook(self, "audit")
+
+    def plot(
+        self,
+        kind: str = "trade-off",
+        *,
+        axes: Any = None,
+        mechanism: Any = None,
+        inputs: tuple[Any, Any] | None = None,
+        seed: int | None = None,
+    ) -> Any:
+        """Draw what was measured; needs matplotlib (the extra `report`).
+
+        kind       "trade-off": the tested events against the limit of the claim; "power": which epsilon would have been found;
+                   "laws": the laws of the outputs on both inputs, with the witness (or the event with the largest bound);
+                   "capital": what one who bets on that event against the claim is worth, over the outputs
+        axes       matplotlib axes to draw on; None: new ones
+        mechanism, inputs
+                   as they were audited: a result holds counts and no outputs, so "laws" and "capital" draw outputs of their
+                   own, with other seeds than the audit's; "trade-off" adds the curve that they measure
+        seed       of these outputs; None: the audit's
+
+        Returns the axes. No verdict rests on a picture. Raises MissingDependency without matplotlib, and InputError.
+        """
+        options = {"axes": axes, "mechanism": mechanism, "inputs": inputs, "seed": seed}
+        return plotted(self, "of_audit", kind, options)

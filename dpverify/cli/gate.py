@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dpverify.cli.common import publish, require_writable, text, write_file
 from dpverify.cli.outputs import FOREIGN, foreign
 from dpverify.cli.outputs import FORMATS as COMMON
+from dpverify.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
@@ -47,8 +50,10 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, check, print."""
-    for path, option in [(options.output, "--output"), *[(path, "--also") for _, path in options.also]]:
+    files = [(options.output, "--output"), *[(path, "--also") for _, path in options.also]]
+    for path, option in files:
         require_writable(path, option)
+    _require_different([path for path, _ in files if path is not None])
     from dpverify.gate.config import ConfigurationError
     from dpverify.gate.outcome import worst
     from dpverify.report.findings import of_configuration, of_gate
@@ -72,6 +77,27 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
+def _require_different(paths: list[str]) -> None:
+    """No result may overwrite another."""
+    seen: set[str] = set()
+    for path in paths:
+        if (real := os.path.realpath(path)) in seen:
+            raise InputError(f"--output, --also: {path} is named twice; give each result a file of its own.")
+        seen.add(real)
+
+
+def _require_directory(path: Path) -> None:
+    """Find out before the work starts whether evidence can be written."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise InputError(
+            f"{path}: evidence cannot be written there ({error.strerror}); name a directory that you may write to: --evidence."
+        ) from error
+
+
 def _configuration(options: argparse.Namespace) -> Configuration:
     from dataclasses import replace
 
@@ -91,10 +117,13 @@ def _configuration(options: argparse.Namespace) -> Configuration:
 def _outcomes(options: argparse.Namespace, configuration: Configuration) -> list[Outcome]:
     from dpverify.cli.progress import Progress
     from dpverify.gate import cache
+    from dpverify.gate.claims import SampledClaim
     from dpverify.gate.files import DIRECTORY
     from dpverify.gate.run import run as run_claims
 
     evidence = Path(options.evidence) if options.evidence else configuration.root / DIRECTORY / "evidence"
+    if any(isinstance(claim, SampledClaim) for claim in configuration.claims):
+        _require_directory(evidence)
     remember = cache.wanted() and not options.no_cache
     with Progress(len(configuration.claims)) as progress:
         return list(run_claims(configuration, remember=remember, evidence=evidence, told=lambda outcome: progress.advance()))

@@ -33,6 +33,7 @@ def problems(claim: Claim) -> list[InputError]:
 def _sampled(claim: SampledClaim) -> Iterator[Callable[[], Any]]:
     from dpverify.audit.callables import form_of
 
+    yield lambda: _name(claim.name)
     yield lambda: form_of(claim.mechanism)
     yield from _numbers(claim)
     yield lambda: _pair(claim.inputs)
@@ -43,6 +44,7 @@ def _sampled(claim: SampledClaim) -> Iterator[Callable[[], Any]]:
 
 
 def _analytic(claim: AnalyticClaim) -> Iterator[Callable[[], Any]]:
+    yield lambda: _name(claim.name)
     yield from _numbers(claim)
     yield lambda: member(claim)
 
@@ -62,6 +64,13 @@ def member(claim: AnalyticClaim) -> Any:
         return by_name(claim.mechanism)(**claim.parameters)
     except TypeError as error:  # an argument that no such mechanism has
         raise InputError(f"{claim.mechanism}: {error}; `dpverify list` shows the parameters of each mechanism.") from error
+
+
+def _name(name: Any) -> None:
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise InputError(
+            f"name = {shown(name)}: a text on one line is needed, by which reports call the claim; or leave it out."
+        )
 
 
 def _pair(inputs: Any) -> None:

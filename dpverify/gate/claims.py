@@ -112,6 +112,11 @@ def claim(
     }
 
     def decorated(mechanism: _Mechanism) -> _Mechanism:
+        if isinstance(mechanism, type):
+            raise InputError(
+                f"@claim on the class {mechanism.__name__}: a claim is about a function that returns outputs, and nobody would"
+                " check this one; decorate a function that makes an instance and calls it."
+            )
         called = name or str(getattr(mechanism, "__name__", type(mechanism).__name__))
         one = SampledClaim(name=called, mechanism=mechanism, place=place_of(mechanism), target=_target(mechanism), **stated)
         try:

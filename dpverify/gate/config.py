@@ -95,8 +95,11 @@ class _Reader:
         """All of it. Raises ConfigurationError."""
         self._unknown(self.section, _SETTINGS, SECTION, 0)
         for place in (*reversed(self._texts("pythonpath")), "."):
-            if (folder := str(self.root / place)) not in sys.path:
-                sys.path.insert(0, folder)
+            folder = self.root / place
+            if not folder.is_dir():
+                self._problem(self._place(SECTION, 0, "pythonpath"), f"pythonpath: {folder}: there is no such directory.")
+            elif str(folder) not in sys.path:
+                sys.path.insert(0, str(folder))
         alpha = self._setting("alpha", spending.alpha_of, float(spending.ALPHA))
         seed = self._setting("seed", spending.seed_from, 0)
         seconds = self._setting("budget", spending.seconds_of, None)
@@ -133,7 +136,8 @@ class _Reader:
             if module is None:
                 continue
             own = [thing for thing in vars(module).values() if getattr(thing, "__module__", None) == module.__name__]
-            found = {id(claim): claim for thing in own for claim in claims_of(thing)}
+            members = [one for thing in own if isinstance(thing, type) for one in vars(thing).values()]
+            found = {id(claim): claim for thing in (*own, *members) for claim in claims_of(thing)}
             if not found:
                 self._problem(place, f"modules: {words}: no function in it has a claim; decorate one with @dpverify.claim.")
             for claim in found.values():
@@ -189,7 +193,7 @@ class _Reader:
             return None
         given = {key: table[key] for key in ("outputs", "neighbours") if key in table}
         return SampledClaim(
-            name=str(table.get("name", words)),
+            name=table.get("name", words),
             **claimed,
             samples=table.get("samples", SAMPLES),
             timeout=float(table["timeout"]) if isinstance(table.get("timeout"), Decimal) else table.get("timeout"),
@@ -229,7 +233,7 @@ class _Reader:
         parameters = {key: table[key] for key in (*own, "sensitivity") if key in table}
         default = f"{name} ({', '.join(f'{key} = {value}' for key, value in parameters.items())})"
         return AnalyticClaim(
-            name=str(table.get("name", default)),
+            name=table.get("name", default),
             mechanism=name,
             parameters=parameters,
             epsilon=table["epsilon"],
@@ -288,9 +292,14 @@ def _floats(value: Any) -> Any:
 
 def _named_apart(claims: list[Claim]) -> list[Claim]:
     """No two of the same name: evidence and reports go by it."""
-    seen: dict[str, int] = {}
+    taken = {str(claim.name) for claim in claims}
+    seen: set[str] = set()
     apart = []
     for claim in claims:
-        seen[claim.name] = seen.get(claim.name, 0) + 1
-        apart.append(claim if seen[claim.name] == 1 else replace(claim, name=f"{claim.name} ({seen[claim.name]})"))
+        name, number = str(claim.name), 1
+        while name in seen or (number > 1 and name in taken):
+            number += 1
+            name = f"{claim.name} ({number})"
+        seen.add(name)
+        apart.append(claim if number == 1 else replace(claim, name=name))
     return apart

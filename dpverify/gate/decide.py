@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -103,7 +104,8 @@ def _analytic(claim: AnalyticClaim, started: float) -> Outcome:
 def _least(claim: AnalyticClaim, family: Any) -> float | None:
     shape = {name: value for name, value in claim.parameters.items() if name != family.scale_name}
     try:
-        return float(family.bound(epsilon=claim.epsilon, delta=claim.delta, **shape).upper)
+        least = float(family.bound(epsilon=claim.epsilon, delta=claim.delta, **shape).upper)
+        return least if least < math.inf else None  # it may lie beyond the largest double
     except (ImpossibleRequest, NotCovered, UndecidedError):
         return None
 

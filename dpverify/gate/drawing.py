@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from dpverify.arithmetic.exact import float_above, to_exact
-from dpverify.errors import DpverifyError
+from dpverify.errors import NotCovered
 from dpverify.gate.checking import member
 from dpverify.gate.claims import AnalyticClaim, SampledClaim
 from dpverify.gate.pictures import pictured
+from dpverify.notions.sides import of_profile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpverify.gate.outcome import Outcome
     from dpverify.gate.pictures import Pictures
+    from dpverify.notions.sides import Sides
 
-POINTS = 24
-"""Points of a privacy profile."""
+POINTS = 96
+"""Places at which a privacy profile is computed. Even: the claimed epsilon is one of them."""
 
-Profiles = dict[str, tuple[tuple[float, float], ...]]
+Profiles = dict[str, "Sides"]
 
 
 def drawn(outcomes: Sequence[Outcome], *, seed: int) -> tuple[dict[str, Pictures], Profiles]:
@@ -33,19 +36,11 @@ def drawn(outcomes: Sequence[Outcome], *, seed: int) -> tuple[dict[str, Pictures
             if found is not None:
                 pictures[claim.name] = found
         elif isinstance(claim, AnalyticClaim) and outcome.analysis is not None:
-            profiles[claim.name] = _profile(claim)
+            with suppress(NotCovered):  # the claim was decided, its surroundings need not be
+                profiles[claim.name] = _profile(claim)
     return pictures, profiles
 
 
-def _profile(claim: AnalyticClaim) -> tuple[tuple[float, float], ...]:
-    """Certified upper ends of delta at epsilons from 0 to twice the claimed one; what is not certified is left out."""
-    mechanism = member(claim)
-    reach = max(2 * float_above(to_exact(claim.epsilon, "epsilon")), 0.1)
-    points = []
-    for place in range(POINTS + 1):
-        epsilon = reach * place / POINTS
-        try:
-            points.append((epsilon, mechanism.delta(epsilon).upper))
-        except DpverifyError:
-            continue
-    return tuple(points)
+def _profile(claim: AnalyticClaim) -> Sides:
+    """delta at epsilons from 0 to twice the claimed one; what is not certified is left out."""
+    return of_profile(member(claim), reach=max(2 * float_above(to_exact(claim.epsilon, "epsilon")), 0.1), points=POINTS)

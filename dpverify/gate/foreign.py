@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpverify.adapters import adapt, library_of
-from dpverify.errors import InputError
+from dpverify.errors import InputError, shown
 
 
 def completed(mechanism: Any, *, inputs: Any, epsilon: Any, delta: Any, distance: Any) -> dict[str, Any]:
@@ -20,6 +20,11 @@ def completed(mechanism: Any, *, inputs: Any, epsilon: Any, delta: Any, distance
         if epsilon is None:
             epsilon, delta = adapted.epsilon, adapted.delta
         mechanism = adapted.mechanism
+    elif distance != 1:
+        raise InputError(
+            f"distance = {shown(distance)}: objects of other libraries are asked about it, and this mechanism is none of these;"
+            " leave it out."
+        )
     if epsilon is None:
         raise InputError("epsilon is missing: a claim states it, unless the mechanism is an object that states it itself.")
     if inputs is None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpverify.guarantees import Verdict
+from dpverify.showing import notebook
 
 if TYPE_CHECKING:
     from dpverify.audit.result import AuditResult
@@ -67,6 +68,9 @@ class Outcome:
     error: DpverifyError | None = None
     remembered: bool = False
     evidence: str | None = None
+
+    def _repr_html_(self) -> str:
+        return notebook(self, "outcome")
 
     @property
     def exit_code(self) -> int:

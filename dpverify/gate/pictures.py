@@ -50,12 +50,14 @@ class Law:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pictures:
-    """`drawn` outputs a side; the event that they were searched for, in words; (pairs, log of capital) in order."""
+    """`drawn` outputs a side; the event that they were searched for, in words; (pairs, log of capital) in order; (false-alarm
+    rate, miss rate) of the best tests, measured on the second half of the outputs and chosen on the first."""
 
     drawn: int
     event: str
     law: Law
     capital: tuple[tuple[int, float], ...]
+    trade_off: tuple[tuple[float, float], ...]
 
 
 def pictured(claim: SampledClaim, result: AuditResult, seed: int) -> Pictures | None:
@@ -72,11 +74,13 @@ def pictured(claim: SampledClaim, result: AuditResult, seed: int) -> Pictures | 
     grid = {tuple(one["path"]): one["spacing"] for one in result.evidence["grid"]}
     seen = raw if precise else (raw[0].rounded(grid), raw[1].rounded(grid))
     masks = event.mask(seen[0]), event.mask(seen[1])
+    law, cells = _law(seen, masks, event)
     return Pictures(
         drawn=size,
         event=description,
-        law=_law(seen, masks, event),
+        law=law,
         capital=_capital(masks if forward else (masks[1], masks[0]), result),
+        trade_off=_trade_off(cells, masks, forward),
     )
 
 
@@ -105,7 +109,8 @@ def _drawn(claim: SampledClaim, seed: int, size: int) -> tuple[Table, Table]:
     return sides[0], sides[1]
 
 
-def _law(tables: tuple[Table, Table], masks: Any, event: Event) -> Law:
+def _law(tables: tuple[Table, Table], masks: Any, event: Event) -> tuple[Law, Any]:
+    """The counts, and for either side the cell of each output."""
     path = _path(tables, event)
     columns = tables[0].column(path), tables[1].column(path)
     numbers = all((column.kinds == Kind.NUMBER).all() for column in columns)
@@ -132,13 +137,29 @@ def _law(tables: tuple[Table, Table], masks: Any, event: Event) -> Law:
     counts = tuple(tuple(int(one) for one in np.bincount(side, minlength=count)) for side in cells)
     hits = sum(np.bincount(side[mask], minlength=count) for side, mask in zip(cells, masks, strict=True))
     total = np.maximum(np.add(counts[0], counts[1]), 1)
-    return Law(
+    law = Law(
         edges=tuple(float(edge) for edge in edges),
         names=names,
         counts=(counts[0], counts[1]),
         inside=tuple(float(part) for part in hits / total),
         coordinate=coordinate,
     )
+    return law, cells
+
+
+def _trade_off(cells: Any, masks: Any, forward: bool) -> tuple[tuple[float, float], ...]:
+    """The errors of tests that reject on ever more cells, the likeliest first. A cell is split by whether the event occurred.
+
+    The order comes from the first half of the outputs and the rates from the second, so that each rate is that of a fixed test.
+    """
+    kinds = [2 * cell + mask for cell, mask in zip(cells, masks, strict=True)]
+    likely, rare = kinds if forward else (kinds[1], kinds[0])
+    number = 1 + max(int(kind.max()) for kind in kinds)
+    halves = [[np.bincount(part, minlength=number) for part in np.array_split(kind, 2)] for kind in (likely, rare)]
+    order = np.argsort(-np.log((halves[0][0] + 0.5) / (halves[1][0] + 0.5)), kind="stable")
+    hits, alarms = (np.cumsum(half[1][order]) / max(1, half[1].sum()) for half in halves)
+    kept = (halves[0][1][order] > 0) | (halves[1][1][order] > 0)
+    return ((0.0, 1.0), *((float(alarm), float(1 - hit)) for hit, alarm in zip(hits[kept], alarms[kept], strict=True)))
 
 
 def _places(values: Any, known: Any) -> Any:

@@ -138,15 +138,17 @@ def _failed_import(place: str, words: str, error: BaseException) -> InputError:
 
 def _named(module: ModuleType, name: str, words: str) -> Any:
     found: Any = module
+    holder = _kind(module)
     for part in name.split("."):
         try:
             found = getattr(found, part)
         except AttributeError:
-            raise InputError(f"{words}: {_kind(found)} has no {part!r}{_alternatives(found, part)}.") from None
+            raise InputError(f"{words}: {holder} has no {part!r}{_alternatives(found, part)}.") from None
         except Exception as error:  # a module's or a class's own __getattr__ may do anything
             raise InputError(
                 f"{words}: looking up {part!r} failed with {type(error).__name__}: {error}. Correct it and try again."
             ) from error
+        holder = f"{part}, {_kind(found)},"
     return found
 
 

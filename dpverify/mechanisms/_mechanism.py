@@ -16,6 +16,7 @@ from dpverify.arithmetic.exact import Number, to_exact
 from dpverify.enclose.refine import check_digits
 from dpverify.errors import ImpossibleRequest, InputError, shown
 from dpverify.mechanisms._parameters import Parameter, as_given, checked_delta, checked_epsilon, checked_sensitivity
+from dpverify.showing import notebook, plotted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,6 +39,9 @@ class Solved:
     def safe_double(self) -> float:
         """The least double that satisfies the claim (for a scale) or bounds the quantity from above."""
         return self.enclosure.upper
+
+    def _repr_html_(self) -> str:
+        return notebook(self, "solved")
 
 
 class Engine(Protocol):
@@ -172,6 +176,23 @@ class Mechanism:
         values = [(one.name, one.shown(self.exact_parameters[one.name])) for one in self.parameters]
         listed = [f"{name}={_written(value)}" for name, value in (*values, ("sensitivity", self.sensitivity))]
         return f"{type(self).__name__}({', '.join(listed)})"
+
+    def _repr_html_(self) -> str:
+        return notebook(self, "mechanism")
+
+    def plot(self, kind: str = "profile", *, axes: Any = None, points: int | None = None, reach: Any = None) -> Any:
+        """Draw what is certain of the mechanism; needs matplotlib (the extra `report`).
+
+        kind    "profile": delta(epsilon); "trade-off": the least miss rate of any test between two neighbours against its
+                false-alarm rate; "loss": the distribution function of the privacy loss, in either order where they differ
+        axes    matplotlib axes to draw on; None: new ones
+        points  places at which a number is certified, 96 unless given
+        reach   how far a profile or a loss is drawn, in nats; None: as far as it matters
+
+        Returns the axes. What is filled contains the curve everywhere, between the places too: *enclosure*. Raises
+        MissingDependency without matplotlib, InputError, and NotCovered where nothing is certified.
+        """
+        return plotted(self, "of_mechanism", kind, {"axes": axes, "points": points, "reach": reach})
 
     def delta(self, epsilon: Number, *, digits: int = 15, arithmetic: str = "arb") -> Any:
         """delta(epsilon) = sup over events S of P(S) - e^epsilon Q(S), neighbours at distance `sensitivity`.

@@ -54,6 +54,17 @@ def guaranteed(guarantee: ApproxDP, level: Number, *, digits: int = 15) -> Enclo
     return enclose(value, check_digits(digits), what=lambda: f"the trade-off of {guarantee} at {exact}", within=(0, 1))
 
 
+def corner(epsilon: Number, delta: Number, *, digits: int = 15) -> Enclosure:
+    """Where the trade-off function of (epsilon, delta)-DP bends, at level = T(level) = (1 - delta)/(1 + e^epsilon)."""
+    eps, rest = to_exact(epsilon, "epsilon"), 1 - to_exact(delta, "delta")
+    return enclose(
+        lambda bits: arb(rest) / (1 + arb(eps).exp()),
+        check_digits(digits),
+        what=lambda: f"the corner of the trade-off function at epsilon = {eps}",
+        within=(0, 1),
+    )
+
+
 def dual(pairs: tuple[DominatingPair, ...], level: fmpq, bits: int) -> arb:
     """sup over eps of 1 - delta(eps) - e^eps level, by bisection on the sign of a slope.
 

@@ -94,5 +94,7 @@ def measured(result: AuditResult) -> str:
 def power(detectable: float) -> str:
     """What the audit would have found."""
     if math.isinf(detectable):
-        return "none: no event could be tested"
+        return (
+            "none: no epsilon, however large, would have been refuted with probability 0.9 in a tested event; give more samples"
+        )
     return f"an epsilon of {up(detectable)} in a tested event would have been refuted with probability 0.9"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,7 @@ def _number(outcome: Outcome) -> str:
     if outcome.verdict is Verdict.REFUTED and outcome.result.witness is not None:
         return f"{found}, by {shown(outcome.result.witness.description, str)}"
     detectable = outcome.result.detectable_epsilon
-    return f"{found}; {up(detectable)} would have been found" if detectable < float("inf") else found
+    return f"{found}; {up(detectable) if detectable < math.inf else 'no epsilon'} would have been found"
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:

@@ -7,6 +7,10 @@ seeded, so that is how often a run may be red by chance.
 from __future__ import annotations
 
 import importlib
+import sys
+from functools import cache
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -109,11 +113,45 @@ class TestTumult:
         stays(noise.AddGeometricNoise(1), inputs=(0, 1))
         stays(noise.AddDiscreteGaussianNoise(4), inputs=(0, 1), delta="1e-4")
 
+    def test_a_claim_that_it_does_not_make_is_refuted(self) -> None:
+        library("tmlt.core")
+        noise = importlib.import_module("tmlt.core.measurements.noise_mechanisms")
+        with pytest.raises(dv.PrivacyViolation):
+            dv.assert_private(noise.AddGeometricNoise(1), inputs=(0, 1), epsilon="1/2", samples=5000)
+
+
+@cache
+def accountants() -> Any:
+    """The accountants of opacus. They read nothing of PyTorch; where that is absent, they are loaded without the package's
+    front door, which imports it, and without its optimizers, whose name they only mention in a type."""
+    found = find_spec("opacus")
+    if found is None or found.submodule_search_locations is None:
+        pytest.skip(f"SKIPPED: opacus is not installed here: {INSTALL['opacus']}; see .ci/adapters")
+    if find_spec("torch") is None:
+        front, optimizers = ModuleType("opacus"), ModuleType("opacus.optimizers")
+        front.__path__, front.__spec__ = list(found.submodule_search_locations), found
+        optimizers.DPOptimizer = object  # type: ignore[attr-defined]
+        sys.modules.update({"opacus": front, "opacus.optimizers": optimizers})
+    return importlib.import_module("opacus.accountants")
+
 
 class TestOpacus:
-    def test_a_history(self) -> None:
-        accountants = library("opacus.accountants")
-        accountant = accountants.RDPAccountant()
+    @pytest.mark.parametrize("kind", ["RDPAccountant", "PRVAccountant"])
+    def test_a_history(self, kind: str) -> None:
+        accountant = getattr(accountants(), kind)()
         for _ in range(5):
             accountant.step(noise_multiplier=1.5, sample_rate=0.1)
         stays(accountant, delta="1e-3", samples=20_000)
+
+    def test_two_stages(self) -> None:
+        accountant = accountants().RDPAccountant()
+        for noise, rate in ((2.0, 1.0), (1.5, 0.2), (1.5, 0.2)):
+            accountant.step(noise_multiplier=noise, sample_rate=rate)
+        assert len(accountant.history) == 2
+        stays(accountant, delta="1e-3", samples=20_000)
+
+    def test_a_claim_that_it_does_not_make_is_refuted(self) -> None:
+        accountant = accountants().RDPAccountant()
+        accountant.step(noise_multiplier=1.0, sample_rate=0.5)
+        with pytest.raises(dv.PrivacyViolation):
+            dv.assert_private(accountant, epsilon="1/4", delta="1e-3", samples=20_000)

@@ -106,6 +106,12 @@ def test_a_directory_called_like_a_file(tmp_path: Path) -> None:
         load_target(f"{tmp_path / 'folder.py'}:f")
 
 
+def test_a_missing_part_of_a_name_says_what_lacks_it(write) -> None:
+    path = write("parts.py", "def f(data):\n    return data\n")
+    with pytest.raises(InputError, match=r"parts\.py:f\.x: f, of type function, has no 'x'"):
+        load_target(f"{path}:f.x")
+
+
 def test_a_missing_name_lists_what_there_is(write) -> None:
     path = write("has_others.py", "def alpha(data): pass\ndef beta(data): pass\nGAMMA = 1\n")
     with pytest.raises(InputError, match="has no 'zzz'; it has alpha, beta"):

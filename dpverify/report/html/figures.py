@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from html import escape
-from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpverify.report.html.svg import Plot
 from dpverify.report.layout import up
+from dpverify.report.shapes import best_of, height, limit_of, power_curve, stretches, tested_events
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpverify.audit.result import AuditResult
     from dpverify.gate.pictures import Law, Pictures
+    from dpverify.notions.sides import Sides
+    from dpverify.report.shapes import TestedEvent
 
 _LEAST = 5
 """Outputs of a cell below which its likelihood ratio is not drawn."""
@@ -36,15 +38,15 @@ def of_audit(result: AuditResult, pictures: Pictures | None, name: str) -> list[
     if pictures is not None:
         found += [_laws(result, pictures, f"{name}-laws"), _ratio(result, pictures, f"{name}-ratio")]
         found.append(_capital(result, pictures, f"{name}-capital"))
-    tests = [test for test in result.evidence["tests"] if test["set_aside"] is None and min(test["draws"], test["other_draws"])]
-    if tests:
-        found.append(_trade_off(result, tests, f"{name}-trade-off"))
+    if tested := tested_events(result):
+        found.append(_trade_off(result, pictures, tested, f"{name}-trade-off"))
     if math.isfinite(result.detectable_epsilon):
         found.append(_power(result, f"{name}-power"))
     return found
 
 
-def _inputs(result: AuditResult) -> tuple[str, str]:
+def inputs_of(result: AuditResult) -> tuple[str, str]:
+    """How the two inputs are called: as they are where they are short and differ."""
     first, second = result.evidence["mechanism"]["inputs"]
     return (first, second) if max(len(first), len(second)) <= 14 and first != second else ("inputs[0]", "inputs[1]")
 
@@ -55,7 +57,7 @@ def _cells(law: Law) -> tuple[float, float]:
 
 def _laws(result: AuditResult, pictures: Pictures, name: str) -> Figure:
     law = pictures.law
-    first, second = _inputs(result)
+    first, second = inputs_of(result)
     heights = [[count / pictures.drawn for count in side] for side in law.counts]
     top = max(max(side) for side in heights) * 1.3 or 1.0
     plot = Plot(
@@ -69,9 +71,8 @@ def _laws(result: AuditResult, pictures: Pictures, name: str) -> Figure:
         upward_label="share of outputs",
         names=law.names,
     )
-    for left, right, part in zip(law.edges, law.edges[1:], law.inside, strict=False):
-        if part > 0:
-            plot.block(left, right, part)
+    for left, right, part in stretches(law):
+        plot.block(left, right, part)
     plot.steps(law.edges, heights[0], "first")
     plot.steps(law.edges, heights[1], "second")
     plot.key([("first", f"on {first}"), ("second", f"on {second}")])
@@ -79,7 +80,8 @@ def _laws(result: AuditResult, pictures: Pictures, name: str) -> Figure:
     return Figure(
         title="Laws of the outputs",
         svg=plot.drawn(),
-        caption=f"{pictures.drawn:,} outputs on either input. Shaded: the {kind}, <em>{escape(pictures.event)}</em>.",
+        caption=f"{pictures.drawn:,} outputs on either input. Shaded: the {kind}, <em>{escape(pictures.event)}</em>."
+        + ("" if law.names else " The outermost cells hold all that lies beyond."),
     )
 
 
@@ -95,14 +97,14 @@ def _table_in_words(law: Law, first: str, second: str, drawn: int) -> str:
 
 def _ratio(result: AuditResult, pictures: Pictures, name: str) -> Figure:
     law = pictures.law
-    first, second = _inputs(result)
+    first, second = inputs_of(result)
     middles, logs, spreads = [], [], []
     for place, (one, other) in enumerate(zip(*law.counts, strict=True)):
         if min(one, other) >= _LEAST:
             middles.append((law.edges[place] + law.edges[place + 1]) / 2)
             logs.append(math.log(one / other))
             spreads.append(1.96 * math.sqrt(1 / one + 1 / other))
-    reach = max([abs(log) + spread for log, spread in zip(logs, spreads, strict=True)] + [result.epsilon * 1.25, 0.1])
+    reach = max([abs(log) + spread for log, spread in zip(logs, spreads, strict=True)] + [result.epsilon * 1.25, 0.1]) * 1.05
     low, high = (min(logs), max(logs)) if logs else (0.0, 0.0)
     plot = Plot(
         name=name,
@@ -162,92 +164,98 @@ def _capital(result: AuditResult, pictures: Pictures, name: str) -> Figure:
     )
 
 
-def _trade_off(result: AuditResult, tests: Sequence[dict[str, Any]], name: str) -> Figure:
-    points = []
-    for test in tests:
-        likely, rare = test["hits"] / test["draws"], test["other_hits"] / test["other_draws"]
-        points.append((rare, 1 - likely, bool(test["rejects"]), test["description"]))
-    best = max(points, key=lambda point: (point[2], -point[0] - point[1]))
+def _trade_off(result: AuditResult, pictures: Pictures | None, tested: Sequence[TestedEvent], name: str) -> Figure:
+    best = best_of(list(tested))
+    measured = [] if pictures is None else list(pictures.trade_off)
     plot = Plot(
         name=name,
         title="Claimed and measured trade-off",
-        words=f"{len(points)} tested events as errors of a test that tells the inputs apart; the best, {best[3]}, has a"
-        f" false-alarm rate of {best[0]:.4g} and a miss rate of {best[1]:.4g}.",
+        words=f"{len(tested)} tested events as errors of a test that tells the inputs apart; the best, {best.description}, has"
+        f" a false-alarm rate of {best.alarm:.4g} and a miss rate of {best.miss:.4g}. Where that happens the claim allows no"
+        f" miss rate below {_allowed(result, best.alarm):.4g}.",
         across=(0.0, 1.0),
         upward=(0.0, 1.0),
         across_label="false-alarm rate",
         upward_label="miss rate",
     )
-    limit = [(place / 200, _least_miss(place / 200, result.epsilon, result.delta)) for place in range(201)]
+    limit = limit_of(result)
     plot.band([(x, 0.0) for x, _ in limit], limit, "mark")
+    plot.line([(0.0, 1.0), (1.0, 0.0)], "perfect")
     plot.line(limit, "claim")
-    plot.line([(0.0, 1.0), (1.0, 0.0)], "grid")
-    for x, y, rejects, _ in points:
-        plot.dot(x, y, "bad" if rejects else "")
-    plot.key([("claim", "limit of the claim")])
+    if measured:
+        plot.line(measured, "first")
+    for event in tested:
+        plot.dot(event.alarm, event.miss, "bad" if event.rejects else "")
+    entries = [("perfect", "perfect privacy"), ("claim", "limit of the claim")]
+    plot.key([*entries, *([("first", "measured")] if measured else [])])
+    curve = " The curve joins the best tests on outputs of the picture, chosen on one half and measured on the other."
     return Figure(
-        title="Trade-off",
+        title="Trade-off, claimed and measured",
         svg=plot.drawn(),
-        caption="Each dot is a tested event with its measured rates. If the claim holds, no event lies in the shaded area,"
-        " chance aside; red dots lie there beyond chance.",
+        caption="Whoever guesses from an output which input it came from makes two kinds of errors. Each dot is a tested event"
+        " with its rates. If the claim holds, none lies in the shaded area, chance aside; red dots lie there beyond chance."
+        + (curve if measured else ""),
     )
 
 
-def _least_miss(alarm: float, epsilon: float, delta: float) -> float:
-    factor = math.exp(min(epsilon, 700.0))
-    return max(0.0, 1 - delta - factor * alarm, (1 - delta - alarm) / factor)
+def _allowed(result: AuditResult, alarm: float) -> float:
+    return height(limit_of(result), alarm)
 
 
 def _power(result: AuditResult, name: str) -> Figure:
-    claimed, ninety = result.epsilon, result.detectable_epsilon
-    evidence = result.evidence
-    last = max((test["alpha"] for test in evidence["tests"] if test["set_aside"] is None), default=evidence["alpha"])
-    normal = NormalDist()
-    least = -normal.inv_cdf(min(last, 0.4))
-    spread = max((ninety - claimed) / (least + normal.inv_cdf(0.9)), 1e-12)
-    reach = claimed + (ninety - claimed) * 1.8 if ninety > claimed else claimed + 1
-    points = [
-        (epsilon, normal.cdf((epsilon - claimed) / spread - least))
-        for epsilon in (claimed + (reach - claimed) * place / 80 for place in range(81))
-    ]
+    ninety, points = result.detectable_epsilon, power_curve(result)
     plot = Plot(
         name=name,
         title="Power of the audit",
         words=f"A true epsilon of {up(ninety)} in a tested event would have been refuted with probability 0.9.",
-        across=(claimed, reach),
+        across=(points[0][0], points[-1][0]),
         upward=(0.0, 1.0),
         across_label="true epsilon in the tested event",
         upward_label="probability of a refutation",
     )
+    plot.line([(points[0][0], 0.9), (ninety, 0.9), (ninety, 0.0)], "claim")
     plot.line(points, "first")
     plot.dot(ninety, 0.9)
     return Figure(
         title="Power",
         svg=plot.drawn(),
-        caption=f"The dot is computed exactly: epsilon = {up(ninety)}. The curve through it is a normal approximation.",
+        caption=f"How large a violation would have been found. The dot is computed exactly: epsilon = {up(ninety)}. The curve"
+        " through it is a normal approximation.",
     )
 
 
-def of_profile(points: Sequence[tuple[float, float]], claimed: tuple[float, float], name: str) -> Figure:
+def of_profile(sides: Sides, claimed: tuple[float, float], name: str) -> Figure:
     """The privacy profile of a mechanism of the catalogue, and the claim as a point."""
-    logs = [(epsilon, math.log10(delta)) for epsilon, delta in points if delta > 0]
+    places, lower, upper = sides.outline()
+    least = min([value for value in sides.upper if value > 0] + [claimed[1] or 1.0])
+    floor = math.log10(least) - 0.5
+    low, high = (
+        [(x, max(floor, math.log10(y)) if y > 0 else floor) for x, y in zip(places, side, strict=True)]
+        for side in (lower, upper)
+    )
     at = math.log10(claimed[1]) if claimed[1] > 0 else None
-    values = [value for _, value in logs] + ([at] if at is not None else [])
+    here = min(range(len(sides.places)), key=lambda place: abs(sides.places[place] - claimed[0]))
+    found = f"At epsilon = {sides.places[here]:.4g} the least delta is {sides.upper[here]:.4g}"
+    share = f", {sides.upper[here] / claimed[1]:.4g} times the claimed one" if at is not None else ""
     plot = Plot(
         name=name,
         title="The privacy profile and the claim",
         words=f"delta against epsilon on a logarithmic scale, and the claimed point epsilon = {claimed[0]:.4g}, delta ="
-        f" {claimed[1]:.4g}.",
-        across=(points[0][0], points[-1][0]),
-        upward=(min(values, default=-1.0) - 0.5, max(values, default=0.0) + 0.5),
+        f" {claimed[1]:.4g}. {found}{share}.",
+        across=(places[0], places[-1]),
+        upward=(floor, max(y for _, y in high) + 0.5),
         across_label="epsilon (nats)",
         upward_label="log10 of delta",
     )
-    if logs:
-        plot.line(logs, "first")
+    if at is not None:
+        plot.line([(places[0], at), (claimed[0], at), (claimed[0], floor)], "claim")
+    plot.band(low, high, "certain")
     if at is not None:
         plot.dot(claimed[0], at)
-        plot.text(claimed[0], at, "  claim")
+        plot.label(claimed[0], at, "claim")
     plot.key([("first", "least delta that holds")])
-    caption = "The curve joins certified upper bounds. The claim holds where its point lies on the curve or above it."
+    caption = (
+        f"The curve lies within the line that is drawn, for certain: it is known from both sides. The claim holds where its"
+        f" point lies on the curve or above it. {found}{share}."
+    )
     return Figure(title="Privacy profile", svg=plot.drawn(), caption=caption)

@@ -11,7 +11,7 @@ from dpverify.gate.outcome import RULES, worst
 from dpverify.guarantees import Verdict
 from dpverify.report.audit import MEANING, measured, power
 from dpverify.report.gate import line, repeat_command, summary, word
-from dpverify.report.html import figures
+from dpverify.report.html import figures, formulas
 from dpverify.report.html.style import STYLE
 from dpverify.report.json import to_json
 
@@ -20,14 +20,9 @@ if TYPE_CHECKING:
 
     from dpverify.gate.outcome import Outcome
     from dpverify.gate.pictures import Pictures
+    from dpverify.notions.sides import Sides
 
 _CLASS = {0: "not-refuted", 1: "refuted", 2: "error", 3: "undecided", 4: "error"}
-
-_FORMULA = (
-    "<math><mrow><mi>P</mi>{left}<mi>S</mi>{right}<mo>≤</mo><msup><mi>e</mi><mn>{epsilon}</mn></msup><mi>Q</mi>{left}"
-    "<mi>S</mi>{right}{rest}</mrow></math>"
-)
-_LEFT, _RIGHT = (f'<mo stretchy="false">{sign}</mo>' for sign in "()")
 
 
 def as_html(
@@ -37,7 +32,7 @@ def as_html(
     alpha: float,
     title: str = "Privacy claims",
     pictures: Mapping[str, Pictures] | None = None,
-    profiles: Mapping[str, Sequence[tuple[float, float]]] | None = None,
+    profiles: Mapping[str, Sides] | None = None,
 ) -> str:
     """The file. `pictures` and `profiles` hold what is drawn of sampled and of analytic claims, by the name of the claim."""
     from dpverify import __version__
@@ -60,9 +55,23 @@ def as_html(
         drawn = (pictures or {}).get(outcome.claim.name)
         profile = (profiles or {}).get(outcome.claim.name)
         parts.append(_section(outcome, name, drawn, profile))
+    parts.append(_WORDS)
     parts.append(f"</main><footer><p>dpverify {__version__}, seed {seed}. {_FOOTER}</p></footer></body></html>")
     return "\n".join(parts) + "\n"
 
+
+_WORDS = (
+    '<section aria-labelledby="words"><h2 id="words">What the words mean</h2><dl>'
+    "<dt>proved</dt><dd>The claim follows from certified arithmetic.</dd>"
+    "<dt>refuted</dt><dd>A witness contradicts the claim: an event with its counts, of an audit; a certified number, of a claim"
+    " about numbers.</dd>"
+    "<dt>not refuted</dt><dd>The events that were tested do not contradict the claim; others may. No audit can show that a"
+    " mechanism is private; it can fail to show that it is not, and say how hard it tried.</dd>"
+    "<dt>undecided</dt><dd>Precision, samples or time ran out before either could be said.</dd>"
+    "<dt>epsilon, delta</dt><dd>How much an output may tell about one person, in nats (a factor of e to the epsilon between"
+    " probabilities), and the probability that is left out of account. Less is more private.</dd>"
+    "<dt>level</dt><dd>The probability of refuting a claim of this kind that is true.</dd></dl></section>"
+)
 
 _FOOTER = (
     "Evidence is not signed: <code>dpverify recheck</code> recomputes a verdict from its counts, and whoever doubts the counts"
@@ -103,22 +112,28 @@ def _badge(outcome: Outcome) -> str:
     return f'<span class="word {verdict.replace(" ", "-")}">{verdict}</span>'
 
 
+_COLUMNS = ("verdict", "claim", "claimed", "found")
+"""A phone shows a cell below the other, each with its label; the roles keep it a table for a screen reader."""
+
+
 def _table(outcomes: Sequence[Outcome], names: Sequence[str]) -> str:
     rows = []
     for outcome, name in zip(outcomes, names, strict=True):
         found = line(outcome).partition("; ")[2]
         claim = f'<a href="#{name}">{escape(outcome.claim.name)}</a>'
-        rows.append(
-            f"<tr><td>{_badge(outcome)}</td><td>{claim}</td><td>{escape(outcome.claim.words)}</td><td>{escape(found)}</td></tr>"
-        )
-    head = "".join(f'<th scope="col">{label}</th>' for label in ("verdict", "claim", "claimed", "found"))
+        cells = (_badge(outcome), claim, escape(outcome.claim.words), escape(found))
+        labelled = zip(_COLUMNS, cells, strict=True)
+        row = "".join(f'<td role="cell" data-label="{label}">{cell}</td>' for label, cell in labelled)
+        rows.append(f'<tr role="row">{row}</tr>')
+    head = "".join(f'<th scope="col" role="columnheader">{label}</th>' for label in _COLUMNS)
     return (
         '<div class="wide" id="claims" tabindex="0" role="region" aria-label="All claims">'
-        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+        f'<table role="table"><thead role="rowgroup"><tr role="row">{head}</tr></thead>'
+        f'<tbody role="rowgroup">{"".join(rows)}</tbody></table></div>'
     )
 
 
-def _section(outcome: Outcome, name: str, pictures: Pictures | None, profile: Sequence[tuple[float, float]] | None) -> str:
+def _section(outcome: Outcome, name: str, pictures: Pictures | None, profile: Sides | None) -> str:
     claim, result = outcome.claim, outcome.result
     parts = [f'<section aria-labelledby="{name}"><h2 id="{name}">{_badge(outcome)} {escape(claim.name)}</h2>', _facts(outcome)]
     drawn = [] if result is None else figures.of_audit(result, pictures, name)
@@ -133,10 +148,21 @@ def _section(outcome: Outcome, name: str, pictures: Pictures | None, profile: Se
 
 
 def _facts(outcome: Outcome) -> str:
+    return f"<dl>{''.join(f'<dt>{label}</dt><dd>{content}</dd>' for label, content in facts_of(outcome))}</dl>"
+
+
+def facts_of(outcome: Outcome) -> list[tuple[str, str]]:
+    """What is known of a claim: (label, HTML) in the order of importance."""
     claim, result, analysis = outcome.claim, outcome.result, outcome.analysis
-    rest = "" if str(claim.delta) == "0" else f"<mo>+</mo><mn>{escape(str(claim.delta))}</mn>"
-    formula = _FORMULA.format(left=_LEFT, right=_RIGHT, epsilon=escape(str(claim.epsilon)), rest=rest)
-    facts = [("claimed", f"{formula} for every set <i>S</i> of outputs, in either order of the two inputs")]
+    laws = "the two inputs" if isinstance(claim, SampledClaim) else "any two neighbouring datasets"
+    facts = [
+        ("claimed", escape(claim.words)),
+        (
+            "that is",
+            f"{formulas.inequality(claim.epsilon, claim.delta)} for every set {formulas.name('S')} of outputs, where"
+            f" {formulas.name('P')} and {formulas.name('Q')} are the laws of the output on {laws}, in either order",
+        ),
+    ]
     if claim.place is not None:
         facts.append(("stands in", f"<code>{escape(str(claim.place))}</code>"))
     if result is not None:
@@ -145,17 +171,25 @@ def _facts(outcome: Outcome) -> str:
         facts.append(("measured", escape(measured(result))))
         if (witness := result.witness) is not None:
             sides = (f"{witness.hits:,} of {witness.draws:,}", f"{witness.other_hits:,} of {witness.other_draws:,}")
-            counts = f"{sides[0]} outputs on inputs[{witness.likelier}], {sides[1]} on inputs[{1 - witness.likelier}]"
-            facts.append(("witness", f"<em>{escape(witness.description)}</em>: {counts}. {escape(witness.remark)}"))
+            named = figures.inputs_of(result)
+            counts = f"{sides[0]} outputs on {named[witness.likelier]}, {sides[1]} on {named[1 - witness.likelier]}"
+            facts.append(("witness", f"<em>{escape(witness.description)}</em>: {escape(counts)}. {escape(witness.remark)}"))
         else:
             facts.append(("power", escape(power(result.detectable_epsilon))))
         facts.append(("samples", f"{result.samples:,} outputs a side, of at most {result.evidence['samples']:,}"))
+        versions = ", ".join(f"{name} {number}" for name, number in result.evidence["versions"].items())
+        facts.append(("made with", f"seed {result.evidence['seed']}; {escape(versions)}"))
         facts += [("note", escape(note)) for note in result.remarks]
         if outcome.verdict is not None:
             facts.append(("meaning", escape(MEANING[outcome.verdict].format(alpha=result.evidence["alpha"]))))
     if analysis is not None:
         low, high = analysis.delta.bounds(9)
-        facts.append(("certified", f"delta of <code>{escape(analysis.mechanism)}</code> is between {low} and {high}"))
+        facts.append(
+            (
+                "certified",
+                f"{formulas.between(low, 'δ', high)} for <code>{escape(analysis.mechanism)}</code> at the claimed epsilon",
+            )
+        )
         if analysis.least is not None:
             facts.append(
                 ("least", f"{analysis.scale_name} = {analysis.least!r} satisfies the claim, the double below does not")
@@ -169,7 +203,7 @@ def _facts(outcome: Outcome) -> str:
             ("fix", re.sub(r"`(.*?)`", r"<code>\1</code>", escape(diagnosis.fix))),
         ]
         facts.append(("rule", f"{diagnosis.rule} {RULES[diagnosis.rule]}"))
-    return f"<dl>{''.join(f'<dt>{label}</dt><dd>{content}</dd>' for label, content in facts)}</dl>"
+    return facts
 
 
 def _tests(outcome: Outcome) -> str:

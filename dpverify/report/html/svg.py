@@ -66,15 +66,16 @@ class Plot:
         """A point."""
         self.parts.append(f'<circle class="dot {style}" cx="{self.x(x):.2f}" cy="{self.y(y):.2f}" r="4.5"/>')
 
-    def text(self, x: float, y: float, words: str, style: str = "", anchor: str = "start") -> None:
-        """Words at a place of the data."""
-        place = f'x="{self.x(x):.2f}" y="{self.y(y):.2f}"'
-        self.parts.append(f'<text class="{style}" text-anchor="{anchor}" {place}>{escape(words)}</text>')
+    def label(self, x: float, y: float, words: str) -> None:
+        """Words beside a point, on the side where there is room."""
+        right = self.x(x) < WIDTH - RIGHT - 90
+        place = f'x="{self.x(x) + (11 if right else -11):.2f}" y="{self.y(y) - 8:.2f}"'
+        self.parts.append(f'<text text-anchor="{"start" if right else "end"}" {place}>{escape(words)}</text>')
 
     def key(self, entries: Sequence[tuple[str, str]]) -> None:
         """Which line is which, in the upper right corner."""
         for number, (style, words) in enumerate(entries):
-            y = TOP + 16 + 17 * number
+            y = TOP + 16 + 19 * number
             x = WIDTH - RIGHT - 8
             self.parts.append(f'<text class="{style}" text-anchor="end" x="{x - 34:.2f}" y="{y:.2f}">{escape(words)}</text>')
             ends = f'x1="{x - 28:.2f}" x2="{x:.2f}" y1="{y - 4:.2f}" y2="{y - 4:.2f}"'
