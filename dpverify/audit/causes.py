@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dpverify.arithmetic.rounded import down
 from dpverify.audit.result import Cause, Witness
 from dpverify.audit.table import Floats, Table
 
@@ -46,7 +47,7 @@ def likely_cause(witness: Witness, explored: tuple[Sequence[Table], Sequence[Tab
             f"rounding, missing values or a release without noise that depend on the data)."
         )
         return Cause(kind="support", text=text)
-    factor = f" by a factor of at least {witness.epsilon_lower / epsilon:.3g}" if epsilon > 0 else ""
+    factor = f" by a factor of at least {down(witness.epsilon_lower / epsilon)}" if epsilon > 0 else ""
     text = f"scale or sensitivity; the noise is too small for how far the answer moves between these inputs{factor}."
     return Cause(kind="scale", text=text)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from dpverify.arithmetic.rounded import down
 from dpverify.guarantees import Verdict
 from dpverify.showing import notebook, plotted
 
@@ -34,7 +35,7 @@ class Witness:
         sentence = (
             f"{self.description}: {self.hits:,} of {self.draws:,} outputs on inputs[{self.likelier}], "
             f"{self.other_hits:,} of {self.other_draws:,} on inputs[{1 - self.likelier}]; "
-            f"epsilon is at least {self.epsilon_lower:.4g} at level {self.alpha:.3g}."
+            f"epsilon is at least {down(self.epsilon_lower)} at level {self.alpha:.3g}."
         )
         return f"{sentence} {self.remark}".rstrip()
 

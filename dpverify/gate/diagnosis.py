@@ -89,10 +89,10 @@ def _frozen(claim: SampledClaim, seed: int) -> Diagnosis | None:
 
 
 def _more_noise(result: AuditResult) -> str:
-    with decimal.localcontext(prec=3, rounding=decimal.ROUND_FLOOR):
+    with decimal.localcontext(prec=3, rounding=decimal.ROUND_CEILING):
         reached = +decimal.Decimal(result.epsilon_lower)
         factor = reached / decimal.Decimal(result.epsilon) if result.epsilon > 0 and result.delta == 0 else None
-    how = "Add more noise" if factor is None else f"Multiply the scale by {factor:.3g} or more"
+    how = "Add more noise" if factor is None else f"Multiply the scale by {factor} or more"
     return (
         f"{how}, or claim an epsilon of {reached} or more. Often the sensitivity is taken too small, or epsilon is used where a"
         " part of it was meant. `dpverify bound NAME --epsilon E --delta D` gives the least scale of a known mechanism."

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from dpverify.arithmetic.rounded import down, up
 from dpverify.guarantees import Verdict
-from dpverify.report.layout import INDENT, down, row, up
+from dpverify.report.layout import INDENT, row
 
 if TYPE_CHECKING:
     from dpverify.audit.result import AuditResult, Witness

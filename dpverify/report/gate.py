@@ -6,12 +6,13 @@ import math
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from dpverify.arithmetic.rounded import down, up
 from dpverify.errors import shown
 from dpverify.gate.claims import SampledClaim
 from dpverify.gate.outcome import RULES, worst
 from dpverify.guarantees import Verdict
 from dpverify.report.audit import MEANING, measured, power, witness_rows
-from dpverify.report.layout import command_row, down, row, up
+from dpverify.report.layout import command_row, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

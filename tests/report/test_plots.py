@@ -229,7 +229,7 @@ class TestNotebooks:
     def test_an_audit_shows_the_verdict_first(self, result: dv.AuditResult) -> None:
         text = plain(result)
         assert text.startswith("refuted claimed epsilon = 1, delta = 0 of leaky")
-        assert re.search(r"witness output .*: [\d,]+ of [\d,]+ outputs on 1[01], [\d,]+ of [\d,]+ on 1[01]", text)
+        assert re.search(r"witness .*output.*: [\d,]+ of [\d,]+ outputs on 1[01], [\d,]+ of [\d,]+ on 1[01]", text)
         assert result._repr_html_().count("<svg") == 2
 
     def test_an_audit_that_does_not_refute_shows_its_power(self) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from dpverify.arithmetic.rounded import up
 from dpverify.report.html.svg import Plot
-from dpverify.report.layout import up
 from dpverify.report.shapes import best_of, height, limit_of, power_curve, stretches, tested_events
 
 if TYPE_CHECKING:
