@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit import families
-from dpverify.audit.events import Event, atoms, kinds, pieces, thresholds
+from dpverify.audit.events import Event, atoms, kinds, pieces
 from dpverify.audit.exploration import (
     BOLDNESS,
     LITTLE_CAUTION,
@@ -133,6 +133,11 @@ def _is_ragged(event: Event) -> bool:
     return isinstance(event, pieces.Pieces) or (isinstance(event, atoms.OneOf) and len(event.codes) > atoms.FEW_VALUES)
 
 
+def _is_plain(event: Event) -> bool:
+    """Whether no set of values or intervals was gathered for it one by one."""
+    return not isinstance(event, pieces.Pieces) and not (isinstance(event, atoms.OneOf) and len(event.codes) > 1)
+
+
 def _shares(count: int) -> list[float]:
     """Of the error: most for the leader, and a good part for the second, which was chosen with less caution; 1 in all."""
     return [share / sum(SHARES[:count]) for share in SHARES[:count]]
@@ -196,8 +201,8 @@ def _ranked(exploration: Exploration, proposed: list[Candidate]) -> list[Candida
 
 
 def _ranking(exploration: Exploration, event: Event) -> Pair:
-    """The outputs that rank an event: all of them where there are one or two cuts to choose, which share their luck."""
-    return exploration.whole if exploration.whole is not None and isinstance(event, thresholds.Within) else exploration.rank
+    """The outputs that rank an event: all of them where there is little to choose, and neighbours share their luck."""
+    return exploration.whole if exploration.whole is not None and _is_plain(event) else exploration.rank
 
 
 def _again(candidate: Candidate, hits: int, other_hits: int, promise: float, hope: float) -> Candidate:
@@ -205,5 +210,5 @@ def _again(candidate: Candidate, hits: int, other_hits: int, promise: float, hop
     unmatched = hits + candidate.lead.unmatched if candidate.lead.unmatched and not other_hits else 0
     error: float = (1 / max(hits, 1) + 1 / max(other_hits, 1)) ** 0.5
     # ragged sets win by luck where plain ones say as much
-    handicap = error if isinstance(candidate.event, pieces.Pieces) else 0.0
+    handicap = error if not _is_plain(candidate.event) else 0.0
     return Candidate(candidate.event, Lead(candidate.lead.forward, promise - handicap, unmatched, error, hope))
