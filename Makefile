@@ -2,6 +2,7 @@
 # Needed beforehand: Python 3.11 or newer with venv and pip (Debian: python3 python3-venv python3-pip), and make.
 
 PYTHON ?= python3
+FLAGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -16,10 +17,10 @@ demo: $(INSTALLED)
 	@$(BIN)/python examples/demo.py
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto -m "not slow" $(FLAGS)
 
 coverage: $(INSTALLED)
-	$(BIN)/python -m pytest -n auto --cov
+	$(BIN)/python -m pytest -n auto --cov $(FLAGS)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check
