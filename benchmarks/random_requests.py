@@ -141,25 +141,35 @@ def main() -> None:
     parser.add_argument(
         "--judged", type=Path, help="a file of judgements: an answer that was judged before is not judged again"
     )
+    parser.add_argument("--kept", type=Path, help="a file of records: requests that stand in it are not asked again")
     parser.add_argument("--output", help="report without its suffix; .md and .json are written")
     options = parser.parse_args()
     signal.signal(signal.SIGALRM, _ring)
     families = options.only or sorted(names())
     records = []
     known: dict[str, Any] = json.loads(options.judged.read_text()) if options.judged and options.judged.exists() else {}
+    kept: dict[str, Any] = json.loads(options.kept.read_text()) if options.kept and options.kept.exists() else {}
     for number in range(options.first, options.first + options.requests):
+        if str(number) in kept:
+            records.append(kept[str(number)])
+            continue
         request = Request(options.seed, number, families)
         record = run(request, check=not options.unchecked and number - options.first < options.judge, known=known)
         record["request"] = request.described()
         records.append(record)
+        kept[str(number)] = record
         if options.judged and number % 50 == 0:
             options.judged.write_text(json.dumps(known, default=str))
+        if options.kept and number % 50 == 49:
+            options.kept.write_text(json.dumps(kept, default=str))
         if options.show and (
             record["outcome"] == "fault" or record.get("check") in (WRONG, UNDECIDED) or record["seconds"] > 2
         ):
             print(json.dumps(record, default=str), flush=True)
     if options.judged:
         options.judged.write_text(json.dumps(known, default=str))
+    if options.kept:
+        options.kept.write_text(json.dumps(kept, default=str))
     text, data = report(records, options)
     print(text, end="")
     if options.output:
