@@ -15,13 +15,14 @@ import dataclasses
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from hashlib import blake2b
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.errors import shown
 
+T = TypeVar("T")
 Path: TypeAlias = "tuple[int | str, ...]"
 Floats: TypeAlias = "NDArray[np.float64]"
 Kinds: TypeAlias = "NDArray[np.uint8]"
@@ -135,13 +136,13 @@ class Table:
     columns: Mapping[Path, Column]
     _known: dict[Hashable, Any] = dataclasses.field(default_factory=dict, compare=False, repr=False)
 
-    def remembered(self, key: Hashable, compute: Callable[[], Floats]) -> Floats:
+    def remembered(self, key: Hashable, compute: Callable[[], T]) -> T:
         """What `compute` returns, without computing it again for the same key, as long as not much else was asked for since."""
         if key not in self._known:
             if len(self._known) >= MOST_REMEMBERED:
                 del self._known[next(iter(self._known))]
             self._known[key] = compute()
-        found: Floats = self._known[key]
+        found: T = self._known[key]
         return found
 
     def column(self, path: Path) -> Column:

@@ -37,7 +37,8 @@ class OnLattice:
 
     def mask(self, table: Table) -> NDArray[np.bool_]:
         column = table.column(self.path)
-        lowest, magnitude = lowest_bits(_differences(column.values, self.answer))
+        key = "lowest bits", self.path, self.answer
+        lowest, magnitude = table.remembered(key, lambda: lowest_bits(_differences(column.values, self.answer)))
         inside = (column.kinds == Kind.NUMBER) & np.isfinite(column.values)
         if self.below is not None:
             inside &= magnitude <= self.below
