@@ -172,8 +172,11 @@ def test_the_layers_that_are_checked_are_the_layers_that_are_drawn(root: Path, p
 
 def test_continuous_integration_calls_the_test_command(root: Path) -> None:
     script = (root / ".ci" / "run").read_text()
-    assert re.search(r"for step in test lint types layers coverage docs demo;", script)
-    assert 'make "$step"' in script
+    assert re.search(r"^step test FLAGS=.*--cov", script, re.M)  # `make test`, with its lines counted
+    assert all(re.search(rf"^(step|for what in .*) ?.*\b{what}\b", script, re.M) for what in ("lint", "types", "layers"))
+    assert re.search(r"^step coverage FLAGS=.*-m slow", script, re.M)
+    assert all(re.search(rf"^for what in .*\b{what}\b", script, re.M) for what in ("docs", "demo"))
+    assert 'make "$@"' in script
     assert "set -euo pipefail" in script
 
 

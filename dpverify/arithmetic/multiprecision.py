@@ -9,6 +9,11 @@ import mpmath
 from flint import fmpq
 from mpmath import mpf
 
+from dpverify.errors import PrecisionError
+
+_LARGEST = 10_000
+"""Bits before the binary point of an exponent, at most."""
+
 
 class MultiprecisionArithmetic:
     """mpmath numbers at `digits` decimal digits of working precision."""
@@ -29,10 +34,25 @@ class MultiprecisionArithmetic:
         return +self.context.pi
 
     def exp(self, x: mpf) -> mpf:
-        return self.context.exp(x)
+        return self.context.zero if self._is_far_below(x) else self.context.exp(x)
 
     def expm1(self, x: mpf) -> mpf:
-        return self.context.expm1(x)
+        return -self.context.one if self._is_far_below(x) else self.context.expm1(x)
+
+    def _is_far_below(self, x: mpf) -> bool:
+        """Whether e^x is 0 for every purpose. An x that is as large, up or down, would end the process in GMP.
+
+        Raises PrecisionError for one that is as large and positive.
+        """
+        if not self.context.isfinite(x) or self.context.mag(x) <= _LARGEST:
+            return False
+        if self.context.re(x) > 0:
+            raise PrecisionError(
+                f"e^x at an x of {self.context.mag(x)} bits before the point is no number that mpmath holds: the second "
+                f"opinion ends here. Ask for a less extreme epsilon, delta or scale.",
+                reached=0,
+            )
+        return True
 
     def log(self, x: mpf) -> mpf:
         return self.context.log(x)

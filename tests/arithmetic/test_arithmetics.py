@@ -18,6 +18,7 @@ from dpverify.arithmetic.multiprecision import MultiprecisionArithmetic
 from dpverify.arithmetic.precision import working_precision
 from dpverify.arithmetic.symbols import SYMBOLS
 from dpverify.arithmetic.text import TEXT, Text
+from dpverify.errors import PrecisionError
 
 FUNCTIONS = {
     "exp": (-30, 30),
@@ -158,3 +159,15 @@ def test_text_has_the_brackets_it_needs_and_no_more() -> None:
     assert str(2 * TEXT.rational(1, 3) ** 2) == "2*(1/3)^2"
     assert str(a * -1) == "a*(-1)"
     assert str(TEXT.abs(TEXT.exp(-a))) == "|exp(-a)|"
+
+
+def test_exponents_that_would_end_the_process_in_gmp() -> None:
+    m = MultiprecisionArithmetic(30)
+    huge = m.exp(m.exact(fmpq(10**6)))  # e^e^(10^6) has no end of digits before the point
+    assert m.exp(-huge) == 0
+    assert m.expm1(-huge) == -1
+    for function in (m.exp, m.expm1):
+        with pytest.raises(PrecisionError, match="the second opinion ends here"):
+            function(huge)
+    assert m.exp(m.context.inf) == m.context.inf
+    assert m.exp(-m.context.inf) == 0
