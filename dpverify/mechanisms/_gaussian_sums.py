@@ -12,12 +12,17 @@ import math
 from flint import arb, ctx, fmpq, fmpz
 
 from dpverify.arithmetic.balls import BALLS
+from dpverify.enclose.effort import spend
 
 _FEWEST_TERMS = 250
 """Up to so many terms are added one by one, whatever the precision."""
 
 _TERMS_A_BIT = 4
 """Beyond this many terms a bit, x/v < 1/5 and v > 10 bits hold, and Euler and Maclaurin's formula reaches the precision."""
+
+
+_STEP_OF_EULER_MACLAURIN, _TERMS_AN_EVALUATION = 7, 5
+"""What a step of the formula costs, and how many terms cost as much as one, in evaluations (`enclose.effort`)."""
 
 
 def whole(v: fmpq, shift: fmpq | int = 0) -> arb:
@@ -99,6 +104,7 @@ def _term_by_term(v: fmpq, k: int, bits: int) -> arb:
     total = term = arb(1)
     factor, step = arb(-fmpq(2 * k + 1) / (2 * v)).exp(), arb(-1 / v).exp()
     small = arb(2) ** -bits
+    spend(int(_terms_needed(v, k, bits)) // _TERMS_AN_EVALUATION + 1)
     while True:
         term = term * factor
         if not term > small:
@@ -122,6 +128,7 @@ def _euler_maclaurin(v: fmpq, k: int, bits: int) -> arb:
     power, factorial, order = 1 / sigma, fmpz(1), 1
     best: arb | None = None
     while True:
+        spend(_STEP_OF_EULER_MACLAURIN)
         # `here` is He_order for the odd order 2j - 1; the sign (-1)^(2j-1) turns the minus into a plus.
         factorial = factorial * (order + 1)
         total += arb(_bernoulli(order + 1)) / arb(factorial) * power * here

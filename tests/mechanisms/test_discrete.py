@@ -22,6 +22,7 @@ from dpverify.errors import ImpossibleRequest, InputError, PrecisionError
 from dpverify.mechanisms import _gaussian_sums as sums
 from dpverify.mechanisms import by_name, names
 from dpverify.mechanisms._discrete import IntegerNoise
+from dpverify.notions import trade_off
 
 FAMILIES: list[Any] = [family for family in map(by_name, names()) if issubclass(family, IntegerNoise)]
 each_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
@@ -498,3 +499,9 @@ def test_a_remainder_that_is_left_out_shows(monkeypatch: pytest.MonkeyPatch) -> 
 def test_families_are_found() -> None:
     assert {family.name for family in FAMILIES} >= {"discrete-laplace", "discrete-gaussian", "truncated-geometric"}
     assert all(a.name < b.name for a, b in itertools.pairwise(FAMILIES))
+
+
+def test_a_question_that_would_take_minutes_is_refused_by_name() -> None:
+    noise = by_name("discrete-gaussian")(11_498_970, sensitivity=10**9)
+    with pytest.raises(PrecisionError, match=r"the effort of .* is spent"):
+        trade_off.trade_off(noise, "0.227030")
