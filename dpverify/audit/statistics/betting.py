@@ -93,13 +93,8 @@ def side_log_capital(counts: Counts, *, epsilon: float, delta: float) -> float:
         return _log_mixture(outcomes)
 
 
-def capital_epsilon_lower(pairs: PairCounts, *, delta: float, alpha: float) -> float:
-    """The least epsilon >= 0 whose capital is below 1/alpha, rounded down by 1e-9 or so: valid at all times at once."""
-    return _first_below(lambda epsilon: log_capital(pairs, epsilon=epsilon, delta=delta), alpha)
-
-
 def side_capital_epsilon_lower(counts: Counts, *, delta: float, alpha: float) -> float:
-    """The same from `side_log_capital`."""
+    """The least epsilon >= 0 whose `side_log_capital` is below -log(alpha), rounded down by 1e-9 or so: valid at all times."""
     return _first_below(lambda epsilon: side_log_capital(counts, epsilon=epsilon, delta=delta), alpha)
 
 

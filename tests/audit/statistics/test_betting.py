@@ -11,7 +11,6 @@ from dpverify.audit.statistics.betting import (
     PairCounts,
     average_epsilon_lower,
     average_log_capital,
-    capital_epsilon_lower,
     log_capital,
     needed_log_capital,
     rough_log_capital,
@@ -39,6 +38,11 @@ def multinomial(counts: tuple[int, ...], chances: tuple[float, ...]) -> float:
 
 def splits(total: int, parts: int) -> list[tuple[int, ...]]:
     return [c for c in itertools.product(range(total + 1), repeat=parts) if sum(c) == total]
+
+
+def bound_of_one(counts: PairCounts, *, delta: float, alpha: float) -> float:
+    """The bound of a bettor who puts everything on one event."""
+    return average_epsilon_lower([Bet(share=1.0, pairs=counts, epsilon=0.0, delta=delta)], alpha)
 
 
 CLAIMS = [(0.0, 0.0), (0.0, 0.1), (1.0, 0.0), (1.0, 0.05), (3.0, 0.3)]
@@ -132,7 +136,7 @@ def test_the_running_bound_is_where_the_capital_passes(
     first: int, second: int, neither: int, delta: float, alpha: float
 ) -> None:
     counts = pairs(0, first, second, neither)
-    bound = capital_epsilon_lower(counts, delta=delta, alpha=alpha)
+    bound = bound_of_one(counts, delta=delta, alpha=alpha)
     if bound > 0:
         assert log_capital(counts, epsilon=bound, delta=delta) >= -math.log(alpha)
     assert log_capital(counts, epsilon=bound + 0.01, delta=delta) < -math.log(alpha)
@@ -147,11 +151,11 @@ def test_before_the_first_draw_nothing_is_known() -> None:
     assert -0.1 <= log_capital(pairs(0, 0, 0, 0), epsilon=0.0, delta=0.0) <= 0
     assert -2 <= log_capital(pairs(0, 0, 0, 0), epsilon=2.0, delta=0.1) <= 0  # large stakes could lose all, and count as lost
     assert side_log_capital(at(0, 0, 0, 0), epsilon=1.0, delta=0.0) <= 0
-    assert capital_epsilon_lower(pairs(0, 0, 0, 0), delta=0.0, alpha=0.01) == 0.0
+    assert bound_of_one(pairs(0, 0, 0, 0), delta=0.0, alpha=0.01) == 0.0
     with pytest.raises(InputError):
         pairs(-1, 0, 0, 0)
     with pytest.raises(InputError):
-        capital_epsilon_lower(pairs(0, 0, 0, 0), delta=0.0, alpha=0.0)
+        bound_of_one(pairs(0, 0, 0, 0), delta=0.0, alpha=0.0)
 
 
 def test_a_blatant_violation_is_settled_by_few_draws() -> None:
@@ -166,7 +170,7 @@ def test_expected_counts_settle_the_case_that_was_measured_before() -> None:
     p, q = 0.5, 0.5 * math.exp(-1)
     counts = pairs(*(round(n * c) for c in (p * q, p * (1 - q), (1 - p) * q, (1 - p) * (1 - q))))
     assert log_capital(counts, epsilon=0.9, delta=0.0) >= -math.log(1e-3)
-    assert 0.9 <= capital_epsilon_lower(counts, delta=0.0, alpha=1e-3) < 1
+    assert 0.9 <= bound_of_one(counts, delta=0.0, alpha=1e-3) < 1
 
 
 def bet(share: float, counts: PairCounts, epsilon: float = 1.0, delta: float = 0.0) -> Bet:
@@ -192,9 +196,6 @@ def test_the_average_of_capitals_is_that(
 def test_one_bet_is_a_capital_of_its_own() -> None:
     counts = pairs(10, 200, 40, 750)
     assert average_log_capital([bet(1.0, counts)]) == pytest.approx(log_capital(counts, epsilon=1.0, delta=0.0), abs=1e-9)
-    assert average_epsilon_lower([bet(1.0, counts)], 0.01) == pytest.approx(
-        capital_epsilon_lower(counts, delta=0.0, alpha=0.01), abs=1e-7
-    )
 
 
 @given(COUNTS, COUNTS, st.sampled_from([0.0, 1e-4]), st.sampled_from([0.05, 1e-6]))
