@@ -17,8 +17,10 @@ from typing import Any
 from mpmath import mp, mpf
 from mpmath.calculus.quadrature import GaussLegendre
 
-WANTED = mpf(10) ** -32
-"""Relative error that an integral aims at."""
+WANTED, WANTED_AGAIN = mpf(10) ** -32, mpf(10) ** -48
+"""Relative error that an integral aims at, at first and where an answer was contradicted and is judged again."""
+SECOND_LOOK = 300
+"""Decimal digits from which on it is judged again."""
 CLOSER = mpf(10) ** -50
 """The same, where differences of integrals matter."""
 _DEEPEST = 12
@@ -75,16 +77,20 @@ class Law:
 # Integration.
 
 
-@lru_cache(maxsize=8)
-def _nodes(degree: int) -> list[tuple[Any, Any]]:
-    with mp.workdps(60):
+@lru_cache(maxsize=16)
+def _nodes(degree: int, dps: int) -> list[tuple[Any, Any]]:
+    with mp.workdps(dps):
         found: list[tuple[Any, Any]] = GaussLegendre(mp).calc_nodes(degree, mp.prec)
     return found
 
 
+def _is_second_look() -> bool:
+    return bool(mp.dps > SECOND_LOOK)
+
+
 def _gauss(g: Callable[[Any], Any], a: Any, b: Any, degree: int) -> Any:
     middle, half = (a + b) / 2, (b - a) / 2
-    return half * mp.fsum(w * g(middle + half * x) for x, w in _nodes(degree))
+    return half * mp.fsum(w * g(middle + half * x) for x, w in _nodes(degree, 90 if _is_second_look() else 60))
 
 
 def _piece(
@@ -144,8 +150,10 @@ def _is_flat(h: Callable[[Any], Any], x: Any, y: Any) -> bool:
     return bool(abs(h(x + (y - x) * (1 - _INSIDE)) - h(x + (y - x) * _INSIDE)) < 3)
 
 
-def integral(g: Callable[[Any], Any], h: Callable[[Any], Any], a: Any, b: Any, wanted: Any = WANTED) -> tuple[Any, Any]:
+def integral(g: Callable[[Any], Any], h: Callable[[Any], Any], a: Any, b: Any, wanted: Any = 0) -> tuple[Any, Any]:
     """(integral of g over [a, b], estimated error); e^h is an envelope with one peak on [a, b], one end of which is finite."""
+    wanted = wanted or (WANTED_AGAIN if _is_second_look() else WANTED)
+    a, b = mpf(a), mpf(b)  # halves of Python's whole numbers would be floats
     if not a < b:
         return mpf(0), mpf(0)
     start = min(max(_peak(h, a, b), a), b)  # it was rounded

@@ -244,7 +244,9 @@ class Bounded:
         steps = range(1, 400, 8) if 1 < self.p < 2 else range(1, 40, 6)
         places = sorted({room * part for part in (mpf(0), *(mpf(2) ** -k for k in steps), mpf(1) / 3)})
         self.searching = True
-        with mp.workdps(45):
+        # what is compared is a sum of logs near 0: as many digits more as it is small
+        size = max(abs(x - shift) ** self.p - abs(x) ** self.p for x in (mpf(0), self.length)) / self.w
+        with mp.workdps(45 + max(0, int(-mp.log10(size)) if size > 0 else 0)):
             values = [at(t) for t in places]
             top = max(values)
             best = next(i for i, value in enumerate(values) if value >= top * (1 - mpf(10) ** -38))
@@ -264,7 +266,7 @@ class Bounded:
                 ):
                     raise CannotTell("a smaller shift seems worse")
         self.searching = False
-        return max(at(place) for place in {places[best], min(max(place, mpf(0)), room)})
+        return max(at(place) for place in {mpf(0), places[best], min(max(place, mpf(0)), room)})
 
 
 def on_box(parts: Sequence[Bounded], shifts: Sequence[Any]) -> tuple[Any, Any]:
