@@ -48,13 +48,14 @@ class Lead:
     """Why an event is worth a look: the side on which it should be likelier (`forward`: the first), the bound that is forecast,
     and, where it never occurred on the other side, how often it did on this one (`unmatched`). `error` is the standard
     deviation of the log ratio that the promise rests on, once it has been ranked, and `hope` is the promise with hardly any
-    caution."""
+    caution. `foreseen` is a promise that rests on more than the event's own counts."""
 
     forward: bool
     promise: float
     unmatched: int
     error: float = 0.0
     hope: float = -math.inf
+    foreseen: float = -math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +87,13 @@ class Forecast:
         hits, other_hits = np.asarray(hits, dtype=np.float64), np.asarray(other_hits, dtype=np.float64)
         low = np.maximum(hits - self.caution * np.sqrt(hits * (1 - hits / draws)), 0.0)
         high = other_hits + self.caution * np.sqrt((other_hits + 1) * np.maximum(1 - other_hits / other_draws, 0.0))
-        rates = low / draws, np.minimum(high / other_draws, 1.0)
+        return self.of_rates(low / draws, np.minimum(high / other_draws, 1.0))
+
+    def of_rates(self, rate: Floats, other_rate: Floats) -> Floats:
+        """The same where the probabilities of the event on either side are taken as known."""
         if not self.points:
-            return self._bound(*rates, self.delta)
-        parts: Floats = np.max([self._part(*rates, point) for point in self.points], axis=0)
+            return self._bound(rate, other_rate, self.delta)
+        parts: Floats = np.max([self._part(rate, other_rate, point) for point in self.points], axis=0)
         return parts
 
     def point_for(self, hits: int, draws: int, other_hits: int, other_draws: int) -> tuple[float, float] | None:

@@ -11,7 +11,7 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from dpverify.audit import learning
-from dpverify.audit.events import atoms, equality, joint, kinds, lattice, learned, pieces, thresholds
+from dpverify.audit.events import atoms, equality, extremes, joint, kinds, lattice, learned, pieces, thresholds
 from dpverify.audit.exploration import Candidate, Exploration
 from dpverify.audit.features import Aggregate, Combination, Coordinate, CountAbove, PlaceOfCode, PlaceOfLargest, Scalar
 from dpverify.audit.table import Floats, Kind, Path, Table, is_length
@@ -49,6 +49,7 @@ def ordinary(exploration: Exploration) -> Iterator[Candidate]:
     for scalar in scalars:
         seen = smaller if len(items) > FEW_COORDINATES and not isinstance(scalar, Coordinate) else exploration
         yield from thresholds.propose(seen, scalar)
+        yield from extremes.propose(seen, scalar)
         if len(numeric) <= FEW_COORDINATES:
             yield from pieces.propose(seen, scalar)
     valued = [*numeric, *(path for path in paths if path not in numeric and _has_text(exploration, path))][:MOST_COORDINATES]

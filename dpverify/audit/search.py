@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit import families
-from dpverify.audit.events import Event, atoms, kinds, pieces
+from dpverify.audit.events import Event, atoms, kinds, pieces, thresholds
 from dpverify.audit.exploration import (
     BOLDNESS,
     LITTLE_CAUTION,
@@ -26,6 +26,7 @@ from dpverify.audit.exploration import (
     Lead,
     Pair,
 )
+from dpverify.audit.scores import Score
 from dpverify.audit.table import Kind, Path
 
 MOST_PICKED = 4
@@ -138,6 +139,11 @@ def _is_plain(event: Event) -> bool:
     return not isinstance(event, pieces.Pieces) and not (isinstance(event, atoms.OneOf) and len(event.codes) > 1)
 
 
+def _is_score(event: Event) -> bool:
+    """Whether a learned score decides."""
+    return isinstance(event, thresholds.Within) and isinstance(event.scalar, Score)
+
+
 def _shares(count: int) -> list[float]:
     """Of the error: most for the leader, and a good part for the second, which was chosen with less caution; 1 in all."""
     return [share / sum(SHARES[:count]) for share in SHARES[:count]]
@@ -209,6 +215,10 @@ def _again(candidate: Candidate, hits: int, other_hits: int, promise: float, hop
     """The candidate with the promise that it shows on the half that did not propose it; unmatched only if on both."""
     unmatched = hits + candidate.lead.unmatched if candidate.lead.unmatched and not other_hits else 0
     error: float = (1 / max(hits, 1) + 1 / max(other_hits, 1)) ** 0.5
-    # ragged sets win by luck where plain ones say as much
-    handicap = error if not _is_plain(candidate.event) else 0.0
-    return Candidate(candidate.event, Lead(candidate.lead.forward, promise - handicap, unmatched, error, hope))
+    # ragged sets win by luck where plain ones say as much, and a score was cut where this half likes it best
+    handicap = error * (0.5 if _is_score(candidate.event) else float(not _is_plain(candidate.event)))
+    foreseen = candidate.lead.foreseen
+    promise = max(
+        promise - handicap, min(foreseen, hope)
+    )  # what is foreseen counts as far as the event's own counts bear it out
+    return Candidate(candidate.event, Lead(candidate.lead.forward, promise, unmatched, error, max(hope, foreseen), foreseen))

@@ -1,4 +1,8 @@
-"""Thresholds on learned scores. The event is `thresholds.Within` of a score; the threshold maximises the forecast bound."""
+"""Thresholds on learned scores. The event is `thresholds.Within` of a score; the threshold maximises the forecast bound.
+
+One threshold in either direction is proposed by counts, one by a smooth curve of the odds along the score: a score is an
+estimate of just these odds, so that the curve knows the few largest scores far better than their own counts do.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpverify.audit import odds
 from dpverify.audit.events.thresholds import FINE_CUTS, Within, at_most, cut_points
-from dpverify.audit.exploration import Candidate, Exploration
+from dpverify.audit.exploration import Candidate, Exploration, Lead
 from dpverify.audit.ordered import Ordered
 from dpverify.audit.scores import Score
 
@@ -30,3 +35,17 @@ def propose(exploration: Exploration, score: Score) -> Iterator[Candidate]:
         cut = float(cuts[index % len(cuts)])
         event = Within(score, -math.inf, cut) if index < len(cuts) else Within(score, cut, math.inf)
         yield Candidate(event, lead)
+    hits, other_hits = np.diff(below, prepend=0, append=len(first)), np.diff(other_below, prepend=0, append=len(second))
+    places = np.append(cuts, ordered.pooled[-1])
+    curve = odds.fitted(places, hits, other_hits)
+    if curve is None:
+        return
+    for forward in (True, False):
+        for way in (1, -1):
+            promises = odds.foreseen(
+                forecast, curve, places[::way], hits[::way], other_hits[::way], (len(first), len(second)), forward=forward
+            )
+            best = int(np.argmax(promises[:-1]))
+            cut = float(cuts[::way][best])
+            event = Within(score, -math.inf, cut) if way == 1 else Within(score, cut, math.inf)
+            yield Candidate(event, Lead(forward, float(promises[best]), 0, foreseen=float(promises[best])))

@@ -1,0 +1,85 @@
+"""Thresholds among the outermost outputs of a scalar, where counts are small and a curve through their neighbours says more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.audit import odds
+from dpverify.audit.events.thresholds import Within, at_most, plain_cut
+from dpverify.audit.exploration import Candidate, Exploration, Lead
+from dpverify.audit.features import Scalar
+from dpverify.audit.table import Floats
+
+OUTERMOST = 2_000
+"""Outputs of either side through which the curve is drawn, at most; and no more than a fifth of them all."""
+
+FEWEST = 100
+INNERMOST_RANK = 6
+STEP = 1.2
+"""Ranks are binned between powers of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """Cuts from the outside in, the outputs of either side between each and the one before, and the distinct values there."""
+
+    cuts: Floats
+    hits: NDArray[np.int64]
+    other_hits: NDArray[np.int64]
+    pooled: Floats
+
+
+def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
+    """The most promising threshold among the outermost outputs, from either end and in either direction."""
+    sides = [scalar.values(table) for table in exploration.whole or exploration.search]
+    first, second = (values[np.isfinite(values)] for values in sides)
+    for upper in (False, True):
+        tail = _tail(first, second, upper)
+        if tail is None:
+            continue
+        inward = np.cumsum(tail.hits + tail.other_hits)
+        places = np.log(inward - (tail.hits + tail.other_hits) / 2)
+        curve = odds.fitted(places, tail.hits, tail.other_hits)
+        if curve is None:
+            continue
+        for forward in (True, False):
+            promises = odds.foreseen(
+                exploration.forecast, curve, places, tail.hits, tail.other_hits, (len(first), len(second)), forward=forward
+            )
+            best = int(np.argmax(promises))
+            cut = plain_cut(float(tail.cuts[best]), tail.pooled)
+            event = Within(scalar, cut, math.inf) if upper else Within(scalar, -math.inf, cut)
+            yield Candidate(event, Lead(forward, float(promises[best]), 0, foreseen=float(promises[best])))
+
+
+def _tail(first: Floats, second: Floats, upper: bool) -> Tail | None:
+    """The outermost outputs at one end; None where there are too few, or too few different ones."""
+    most = min(OUTERMOST, min(len(first), len(second)) // 5)
+    if most < FEWEST:
+        return None
+    first, second = (_outermost(values, upper, most) for values in (first, second))
+    # beyond the inner end of either sample the other one is not known
+    end = max(first[0], second[0]) if upper else min(first[-1], second[-1])
+    first, second = ((one[one >= end] if upper else one[one <= end]) for one in (first, second))
+    pooled, counts = np.unique(np.concatenate([first, second]), return_counts=True)
+    if len(pooled) < FEWEST // 2:
+        return None
+    inward = counts[::-1].cumsum() if upper else counts.cumsum()
+    ranks = np.geomspace(INNERMOST_RANK, inward[-1], max(int(math.log(inward[-1] / INNERMOST_RANK) / math.log(STEP)), 2))
+    places = np.unique(np.searchsorted(inward, ranks.astype(np.int64)))
+    places = places[places < len(pooled) - 1]
+    # above, `value > cut` is the event, and the cut is the next value inwards
+    cuts = pooled[len(pooled) - 2 - places] if upper else pooled[places]
+    hits, other_hits = (len(one) - at_most(one, cuts) if upper else at_most(one, cuts) for one in (first, second))
+    return Tail(cuts, np.diff(hits, prepend=0), np.diff(other_hits, prepend=0), pooled)
+
+
+def _outermost(values: Floats, upper: bool, most: int) -> Floats:
+    place = len(values) - most if upper else most - 1
+    parted = np.partition(values, place)
+    return np.sort(parted[place:] if upper else parted[:most])
