@@ -1,8 +1,9 @@
 """Bets against the claim while outputs are counted: after every pair of blocks, has the bettor enough to refute it?
 
-Blocks of equal size on either side make pairs. Which output of one is paired with which of the other is chosen at random, by
-coins that no mechanism sees: so of x hits among n outputs and y among n others the number of pairs that hit on both sides is
-hypergeometric, and is drawn as such. What has been won after some pairs holds at any moment, also where an audit is broken off.
+A block of one side and a block of the other make pairs, as many as the smaller has outputs. Which output is paired with which,
+and which are left over, is chosen at random, by coins that no mechanism sees: so of x hits among n outputs and y among n others
+the number of pairs that hit on both sides is hypergeometric, as the hits among n of more outputs are, and is drawn as such.
+What has been won after some pairs holds at any moment, also where an audit is broken off.
 """
 
 from __future__ import annotations
@@ -53,13 +54,19 @@ class Bets:
                 shares = [self.picked[place].share / total for place in places]
                 self._purses.append(_Purse(precise, self.alpha * total, places, shares))
 
-    def add(self, size: int, hits: Sequence[tuple[int, int]]) -> None:
-        """One more block of `size` outputs on either side, and the hits of each event on them."""
+    def add(self, sizes: tuple[int, int], hits: Sequence[tuple[int, int]]) -> None:
+        """One more block on either side, of so many outputs, and the hits of each event on them."""
+        size = min(sizes)
         for counts, one, sides in zip(self._pairs, self.picked, hits, strict=True):
-            likelier, other = sides if one.forward else sides[::-1]
+            first, second = (self._among(size, hit, of) for hit, of in zip(sides, sizes, strict=True))
+            likelier, other = (first, second) if one.forward else (second, first)
             both = int(self.coins.hypergeometric(likelier, size - likelier, other)) if other else 0
             for place, more in enumerate((both, likelier - both, other - both, size - likelier - other + both)):
                 counts[place] += more
+
+    def _among(self, size: int, hits: int, outputs: int) -> int:
+        """How many of `size` among the outputs, taken at random, are hits."""
+        return hits if size == outputs else int(self.coins.hypergeometric(hits, outputs - hits, size))
 
     def won(self) -> list[Record]:
         """Tests that reject now and did not before."""

@@ -118,7 +118,7 @@ class Engine:
         self._number = 0
         self._open: tuple[list[_Tally], tuple[list[int], list[int]], float] | None = None
         self._bets: Bets | None = None
-        self._bet_share = plan.BETTING_SHARE if stop_early and claim.design == "fixed" else 0.0
+        self._bet_share = plan.BETTING_SHARE if stop_early else 0.0
 
     # --- the course of an audit -------------------------------------------------------------------------------------
 
@@ -328,8 +328,9 @@ class Engine:
             self._note_mark(answer)
             if answer.table is not None:
                 kept[side].append(answer.table)
-            if self._bets is not None and len(sizes[0]) == len(sizes[1]):
-                self._bets.add(answer.size, [(tally.hits[0][-1], tally.hits[1][-1]) for tally in tallies])
+            if self._bets is not None and (place := len(sizes[side])) <= len(sizes[1 - side]):
+                block = (sizes[0][place - 1], sizes[1][place - 1])
+                self._bets.add(block, [(tally.hits[0][place - 1], tally.hits[1][place - 1]) for tally in tallies])
 
     def _question(self, picked: Sequence[Picked], *, keep: bool) -> Question:
         return Question(

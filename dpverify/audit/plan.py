@@ -19,7 +19,7 @@ SPOT_CHECK = 256
 """Outputs a side, each from a call of its own, that have to agree with batches before a refutation rests on these."""
 
 BETTING_SHARE = 0.05
-"""The part of each stage's alpha that is bet, where sides have equal numbers of outputs and the audit may stop early."""
+"""The part of each stage's alpha that is bet, where the audit may stop early."""
 
 STAGED = 50_000
 """From this many outputs a side on, an audit has a quick stage."""

@@ -32,7 +32,7 @@ def test_pairs_have_the_hits_of_either_side(forward: bool) -> None:
     bets = bets_on(picked(1.0, forward=forward))
     hits = [(30, 10), (0, 7), (100, 100), (5, 0)]
     for one in hits:
-        bets.add(100, [one])
+        bets.add((100, 100), [one])
     (record,) = bets.rest()
     likelier, other = (sum(one[side if forward else 1 - side] for one in hits) for side in (0, 1))
     counts = record.counts
@@ -45,17 +45,36 @@ def test_which_outputs_are_paired_is_chance() -> None:
     """Of 40 and 30 hits among 100 about 12 meet, with a deviation of 2.26 (hypergeometric); 2,000 blocks, six deviations."""
     bets = bets_on(picked(1.0))
     for _ in range(2_000):
-        bets.add(100, [(40, 30)])
+        bets.add((100, 100), [(40, 30)])
     (record,) = bets.rest()
     both = record.bets[0].pairs.both
     assert abs(both - 24_000) < 6 * math.sqrt(2_000 * 5.0909)
 
 
+def test_of_a_larger_block_outputs_are_left_over_by_chance() -> None:
+    """Of 60 hits among 150 about 40 are among the 100 that are paired, deviation 2.84; 2,000 blocks, six deviations."""
+    bets = bets_on(picked(1.0))
+    for _ in range(2_000):
+        bets.add((150, 100), [(60, 30)])
+    (record,) = bets.rest()
+    counts = record.counts
+    assert counts.draws == counts.other_draws == 200_000
+    assert counts.other_hits == 60_000
+    assert abs(counts.hits - 80_000) < 6 * math.sqrt(2_000 * 8.0537)
+
+
+def test_where_coins_choose_the_sides_a_blatant_violation_is_refuted_before_the_first_look_too() -> None:
+    found = audit(laplace(0.25), inputs=(0, 1), epsilon=1, samples=4_000_000, outputs="reals")
+    assert found.verdict is Verdict.REFUTED
+    assert [test["look"] for test in found.evidence["tests"]] == [ANY_MOMENT]
+    assert found.samples < 40_000
+
+
 def test_a_purse_is_settled_once() -> None:
     bets = bets_on(picked(0.8, 0.2))
-    bets.add(1000, [(10, 10), (10, 10)])
+    bets.add((1000, 1000), [(10, 10), (10, 10)])
     assert bets.won() == []
-    bets.add(1000, [(900, 10), (10, 10)])
+    bets.add((1000, 1000), [(900, 10), (10, 10)])
     (record,) = bets.won()
     assert record.rejects
     assert record.epsilon_lower > 1
@@ -67,7 +86,7 @@ def test_a_purse_is_settled_once() -> None:
 
 def test_precise_events_have_a_purse_of_their_own() -> None:
     bets = bets_on([*picked(0.75), *picked(0.25, precise=True)])
-    bets.add(1000, [(10, 10), (900, 10)])
+    bets.add((1000, 1000), [(10, 10), (900, 10)])
     (won,) = bets.won()
     (rest,) = bets.rest()
     assert won.precise

@@ -1,4 +1,4 @@
-"""A smooth curve of the odds of the side: it finds the odds that made the counts, and a threshold far out that counts pass over."""
+"""A smooth curve of the odds of the side finds the odds that made the counts, and thresholds far out that counts pass over."""
 
 from __future__ import annotations
 
