@@ -38,8 +38,11 @@ def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
     """The most promising threshold among the outermost outputs, from either end and in either direction."""
     sides = [scalar.values(table) for table in exploration.whole or exploration.search]
     first, second = (values[np.isfinite(values)] for values in sides)
-    for upper in (False, True):
-        tail = _tail(first, second, upper)
+    most = min(OUTERMOST, min(len(first), len(second)) // 5)
+    if most < FEWEST:
+        return
+    for upper, outermost, other_outermost in zip((False, True), _ends(first, most), _ends(second, most), strict=True):
+        tail = _tail(outermost, other_outermost, upper)
         if tail is None:
             continue
         inward = np.cumsum(tail.hits + tail.other_hits)
@@ -57,12 +60,14 @@ def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
             yield Candidate(event, Lead(forward, float(promises[best]), 0, foreseen=float(promises[best])))
 
 
+def _ends(values: Floats, most: int) -> tuple[Floats, Floats]:
+    """The smallest and the largest, in order."""
+    parted = np.partition(values, (most - 1, len(values) - most))
+    return np.sort(parted[:most]), np.sort(parted[len(values) - most :])
+
+
 def _tail(first: Floats, second: Floats, upper: bool) -> Tail | None:
-    """The outermost outputs at one end; None where there are too few, or too few different ones."""
-    most = min(OUTERMOST, min(len(first), len(second)) // 5)
-    if most < FEWEST:
-        return None
-    first, second = (_outermost(values, upper, most) for values in (first, second))
+    """The outermost outputs at one end, given in order; None where too few are different."""
     # beyond the inner end of either sample the other one is not known
     end = max(first[0], second[0]) if upper else min(first[-1], second[-1])
     first, second = ((one[one >= end] if upper else one[one <= end]) for one in (first, second))
@@ -77,9 +82,3 @@ def _tail(first: Floats, second: Floats, upper: bool) -> Tail | None:
     cuts = pooled[len(pooled) - 2 - places] if upper else pooled[places]
     hits, other_hits = (len(one) - at_most(one, cuts) if upper else at_most(one, cuts) for one in (first, second))
     return Tail(cuts, np.diff(hits, prepend=0), np.diff(other_hits, prepend=0), pooled)
-
-
-def _outermost(values: Floats, upper: bool, most: int) -> Floats:
-    place = len(values) - most if upper else most - 1
-    parted = np.partition(values, place)
-    return np.sort(parted[place:] if upper else parted[:most])
