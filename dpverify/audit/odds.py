@@ -22,6 +22,9 @@ PRECISION = np.array([0.0, 0.05, 0.5])
 FEWEST_HITS = 6
 """Outputs of either side, and bins, below which no curve is drawn."""
 
+CLEAR = 25.0
+"""Twice the log likelihood that slope and bend have to win: a rise that chance would not show in a million curves."""
+
 ROUNDS = 12
 FAR = 30.0
 
@@ -43,7 +46,7 @@ class Curve:
 
 def fitted(places: Floats, hits: NDArray[np.int64], other_hits: NDArray[np.int64]) -> Curve | None:
     """The curve through the outputs of either side in bins at `places`: logistic regression with a normal prior, by Newton's
-    method. None where there is too little to fit."""
+    method. None where there is too little to fit, or no clear slope: the luckiest of many events would be foreseen."""
     total = hits + other_hits
     used = total > 0
     if used.sum() < FEWEST_HITS or min(hits.sum(), other_hits.sum()) < FEWEST_HITS:
@@ -63,6 +66,8 @@ def fitted(places: Floats, hits: NDArray[np.int64], other_hits: NDArray[np.int64
         coefficients = coefficients + np.clip(step, -2, 2)
         if np.abs(step).max() < 1e-6:
             break
+    if 2 * (_log_likelihood(design @ coefficients, ones, all_of_them) - _flat(ones.sum(), all_of_them.sum())) < CLEAR:
+        return None
     covariance = np.asarray(np.linalg.inv(hessian), dtype=np.float64)
     return Curve(middle, spread, coefficients, covariance)
 
@@ -87,6 +92,16 @@ def foreseen(
     likelier = np.cumsum(total * _chance((odds if forward else -odds) - forecast.ranking_caution * error))
     size, other_size = sizes if forward else sizes[::-1]
     return forecast.of_rates(likelier / size, (np.cumsum(total) - likelier) / other_size)
+
+
+def _log_likelihood(log_odds: Floats, ones: Floats, total: Floats) -> float:
+    chance = _chance(log_odds)
+    return float(ones @ np.log(chance) + (total - ones) @ np.log1p(-chance))
+
+
+def _flat(ones: float, total: float) -> float:
+    """The log likelihood of one chance everywhere, at its best."""
+    return float(ones * math.log(ones / total) + (total - ones) * math.log(1 - ones / total))
 
 
 def _design(x: Floats) -> Floats:

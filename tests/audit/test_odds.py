@@ -29,12 +29,11 @@ def test_the_curve_goes_through_counts_of_a_parabola() -> None:
     assert error.max() < 0.01
 
 
-def test_few_counts_leave_it_flat_and_wide() -> None:
-    curve = odds.fitted(PLACES, np.tile([1, 0, 0, 0, 0], 5) * 2, np.tile([0, 0, 1, 0, 0], 5) * 2)
-    assert curve is not None
-    found, error = curve.log_odds(PLACES)
-    assert np.abs(found).max() < 2 * error.max()
-    assert error.min() > 0.4
+def test_a_rise_that_chance_may_show_is_no_curve() -> None:
+    total = np.full(25, 200)
+    hits = np.rint(total / (1 + np.exp(-0.05 * PLACES))).astype(np.int64)
+    assert odds.fitted(PLACES, hits, total - hits) is None
+    assert odds.fitted(PLACES, 100 * hits, 100 * (total - hits)) is not None
 
 
 @pytest.mark.parametrize(
