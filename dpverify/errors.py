@@ -32,6 +32,10 @@ class NotCovered(InputError):
     """The question has an answer, and nothing here certifies it (yet); the message says what is missing."""
 
 
+class NotStated(NotCovered, NotImplementedError):
+    """A mechanism leaves out a formula that the question needs; the message says which."""
+
+
 class MissingDependency(DpverifyError, ImportError):
     """An optional package is needed and is not installed; the message carries the install line."""
 

@@ -5,6 +5,8 @@ Each `MultiprecisionArithmetic` owns a context, so the caller's `mpmath.mp` is n
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import mpmath
 from flint import fmpq
 from mpmath import mpf
@@ -15,14 +17,30 @@ _LARGEST = 10_000
 """Bits before the binary point of an exponent, at most."""
 
 
+_SERIES = {"gamma_lower": 8, "normal_cdf": 3, "student_cdf": 16, "gamma_upper": 40, "zeta": 40, "hurwitz_zeta": 120}
+"""What functions that are summed term by term cost at low precision, in exponentials; twice the bits, and they cost four times
+as much."""
+_DOUBLED = 256
+
+
 class MultiprecisionArithmetic:
-    """mpmath numbers at `digits` decimal digits of working precision."""
+    """mpmath numbers at `digits` decimal digits of working precision. `counted` hears of every function that is evaluated,
+    before it is: how many exponentials it costs, about, and the working precision in bits."""
 
     name = "mpmath"
 
-    def __init__(self, digits: int) -> None:
+    def __init__(self, digits: int, counted: Callable[[float, int], None] | None = None) -> None:
         self.context = mpmath.MPContext()
         self.context.dps = digits
+        self._counted = counted
+
+    def count(self, evaluations: float = 1) -> None:
+        """Say that so many exponentials, or work like that, are about to be evaluated."""
+        if self._counted is not None:
+            self._counted(evaluations, self.context.prec)
+
+    def _count_series(self, name: str) -> None:
+        self.count(_SERIES[name] * (1 + self.context.prec / _DOUBLED))
 
     def exact(self, number: fmpq) -> mpf:
         return self.context.mpf(int(number.p)) / int(number.q)
@@ -34,9 +52,11 @@ class MultiprecisionArithmetic:
         return +self.context.pi
 
     def exp(self, x: mpf) -> mpf:
+        self.count()
         return self.context.zero if self._is_far_below(x) else self.context.exp(x)
 
     def expm1(self, x: mpf) -> mpf:
+        self.count()
         return -self.context.one if self._is_far_below(x) else self.context.expm1(x)
 
     def _is_far_below(self, x: mpf) -> bool:
@@ -55,9 +75,11 @@ class MultiprecisionArithmetic:
         return True
 
     def log(self, x: mpf) -> mpf:
+        self.count()
         return self.context.log(x)
 
     def log1p(self, x: mpf) -> mpf:
+        self.count()
         return self.context.log1p(x)
 
     def sqrt(self, x: mpf) -> mpf:
@@ -70,30 +92,38 @@ class MultiprecisionArithmetic:
         return self.context.sign(x)
 
     def normal_cdf(self, x: mpf) -> mpf:
+        self._count_series("normal_cdf")
         return self.context.erfc(-x / self.context.sqrt(2)) / 2
 
     def zeta(self, x: mpf) -> mpf:
+        self._count_series("zeta")
         return self.context.zeta(x)
 
     def power(self, x: mpf, y: mpf) -> mpf:
+        self.count()
         return self.context.power(x, y)
 
     def atan(self, x: mpf) -> mpf:
+        self.count()
         return self.context.atan(x)
 
     def floor(self, x: mpf) -> mpf:
         return self.context.floor(x)
 
     def gamma(self, x: mpf) -> mpf:
+        self.count()
         return self.context.gamma(x)
 
     def gamma_upper(self, a: mpf, x: mpf) -> mpf:
+        self._count_series("gamma_upper")
         return self.context.gammainc(a, x, regularized=True)
 
     def gamma_lower(self, a: mpf, x: mpf) -> mpf:
+        self._count_series("gamma_lower")
         return self.context.gammainc(a, 0, x, regularized=True)
 
     def student_cdf(self, nu: mpf, x: mpf) -> mpf:
+        self._count_series("student_cdf")
         square = x * x
         if square > nu:
             tail = self.context.betainc(nu / 2, self.rational(1, 2), 0, nu / (nu + square), regularized=True) / 2
@@ -102,4 +132,5 @@ class MultiprecisionArithmetic:
         return 1 - tail if x > 0 else tail
 
     def hurwitz_zeta(self, s: mpf, a: mpf) -> mpf:
+        self._count_series("hurwitz_zeta")
         return self.context.zeta(s, a)

@@ -34,11 +34,11 @@ def limited_effort(*, times: int = 1, digits: int = _DIGITS) -> Iterator[None]:
         _left.reset(token)
 
 
-def spend(evaluations: int = 1) -> None:
-    """Count evaluations at the working precision. Raises PrecisionError when the effort is spent."""
+def spend(evaluations: float = 1, *, bits: int | None = None) -> None:
+    """Count evaluations at the working precision, or at that of `bits`. Raises PrecisionError when the effort is spent."""
     left = _left.get()
     if left is not None:
-        left[0] -= evaluations * (1 + int(ctx.prec) / _BITS)
+        left[0] -= evaluations * (1 + (int(ctx.prec) if bits is None else bits) / _BITS)
         if left[0] < 0:
             raise PrecisionError(
                 f"the effort of {LARGEST_EFFORT} evaluations is spent; ask for fewer digits, or move the request away from the "

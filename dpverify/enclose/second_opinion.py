@@ -8,26 +8,54 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mpmath import mpf
+from mpmath.libmp import NoConvergence
 
 from dpverify.arithmetic.interface import Value
 from dpverify.arithmetic.multiprecision import MultiprecisionArithmetic
-from dpverify.errors import PrecisionError
+from dpverify.enclose.effort import limited_effort, spend
+from dpverify.errors import DpverifyError, PrecisionError, shown
 
 LARGEST_DIGITS = 20_000
+_GIVEN_UP = (NoConvergence, ValueError, OverflowError)
+"""What mpmath raises where one of its series does not converge."""
 
 
 def settled(evaluate: Callable[[MultiprecisionArithmetic], Value], digits: int, *, what: str) -> mpf:
-    """The value of `evaluate` to about `digits` digits (kind of exactness: *heuristic*: two precisions agreed)."""
+    """The value of `evaluate` to about `digits` digits (kind of exactness: *heuristic*: two precisions agreed).
+
+    Raises PrecisionError, naming `what`, where precision runs out or the effort is spent (`enclose.effort`).
+    """
+    with limited_effort(digits=digits):
+        try:
+            return _settled(evaluate, digits, what)
+        except PrecisionError as error:
+            raise PrecisionError(f"{what}: no second opinion, because {error}", reached=0) from error
+        except DpverifyError:
+            raise
+        except _GIVEN_UP as error:
+            raise PrecisionError(
+                f"{what}: no second opinion, because mpmath gives up ({shown(str(error), str)}); move the request away from "
+                "the extreme, or rely on the certified answer.",
+                reached=0,
+            ) from error
+
+
+def counted(digits: int) -> MultiprecisionArithmetic:
+    """mpmath at so many digits, with every function that it evaluates counted as effort."""
+    return MultiprecisionArithmetic(digits, lambda evaluations, bits: spend(evaluations, bits=bits))
+
+
+def _settled(evaluate: Callable[[MultiprecisionArithmetic], Value], digits: int, what: str) -> mpf:
     working = digits + 15
     before = None
     while working <= LARGEST_DIGITS + digits:
-        m = MultiprecisionArithmetic(working)
+        m = counted(working)
         value = m.context.mpf(evaluate(m))
         if before is not None and abs(value - before) <= abs(value) * m.context.mpf(10) ** -(digits + 1):
             return value
         before = value
         working *= 2
-    raise PrecisionError(f"{what}: mpmath did not settle within {LARGEST_DIGITS} digits; ask for fewer digits.", reached=0)
+    raise PrecisionError(f"mpmath did not settle within {LARGEST_DIGITS} digits; ask for fewer digits.", reached=0)
 
 
 def positive_root(m: MultiprecisionArithmetic, value: Callable[[mpf], mpf], target: mpf, *, increasing: bool) -> mpf:
@@ -37,6 +65,7 @@ def positive_root(m: MultiprecisionArithmetic, value: Callable[[mpf], mpf], targ
 
     def height(x: mpf) -> mpf:
         """Negative left of the root, positive right of it."""
+        m.count()
         here = value(x)
         above = m.log(here) - goal if here > 0 else nothing
         return above if increasing else -above

@@ -19,7 +19,7 @@ from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import Number, to_exact
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.enclose.refine import check_digits
-from dpverify.errors import ImpossibleRequest, InputError, NotCovered, shown
+from dpverify.errors import ImpossibleRequest, InputError, NotCovered, NotStated, shown
 from dpverify.mechanisms import _certified, _expressions
 from dpverify.mechanisms._mechanism import Engine, Mechanism, unknown_arithmetic
 from dpverify.mechanisms._parameters import checked_delta, checked_epsilon
@@ -50,15 +50,15 @@ class AdditiveNoise(Mechanism):
 
     def log_density(self, m: Arithmetic, x: Value) -> Value:
         """log f(x)."""
-        raise NotImplementedError
+        raise self._undeclared("log_density")
 
     def cdf(self, m: Arithmetic, x: Value) -> Value:
         """F(x)."""
-        raise NotImplementedError
+        raise self._undeclared("cdf")
 
     def threshold(self, m: Arithmetic, eps: Value, d: Value) -> Value:
         """t = sup{x : psi(x) - psi(x - d) <= eps}, where it is finite."""
-        raise NotImplementedError
+        raise self._undeclared("threshold")
 
     def profile(self, m: Arithmetic, eps: Value, d: Value) -> Value:
         """F(d - t) - e^eps F(-t), where t is finite. A family may state a stabler form."""
@@ -75,7 +75,13 @@ class AdditiveNoise(Mechanism):
 
     def absolute_moment(self, m: Arithmetic, order: int) -> Value:
         """E |X|^order, for a positive integer order."""
-        raise NotImplementedError
+        raise self._undeclared("absolute_moment")
+
+    def _undeclared(self, formula: str) -> NotStated:
+        return NotStated(
+            f"{self.name}: {type(self).__name__} states no {formula}(), which this question needs; state it as a method "
+            "(`AdditiveNoise` says what it means)."
+        )
 
     # What a family may state beyond that; what it leaves out (None) is found by certified roots and integrals.
 

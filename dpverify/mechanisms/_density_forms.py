@@ -84,6 +84,38 @@ def mirrored_form(expression: sympy.Expr) -> sympy.Expr:
     return sympy.Piecewise((turned, sympy.And(*inside)), (0, True))
 
 
+def inverted_form(body: sympy.Expr) -> sympy.Expr | None:
+    """f(1/x)/x^2, which is f(t) |dt/dx| at t = 1/x, where it is smooth at x = 0 and f is a product of powers of rational
+    functions; else None. Powers stay powers: multiplied out, one of a high order would fill the memory.
+
+    A rational function of degree n is t^n r(1/t), and r(0) is neither 0 nor infinite.
+    """
+    degree: sympy.Expr = sympy.Integer(-2)
+    factors = []
+    for factor in sympy.Mul.make_args(body):
+        base, exponent = factor.as_base_exp()
+        if not base.has(X) and not exponent.has(X):
+            factors.append(factor)
+            continue
+        if not (exponent.is_Rational and base.is_rational_function(X)) or is_long(base):
+            return None
+        above, below = (sympy.Poly(part, X) for part in sympy.fraction(sympy.cancel(sympy.together(base))))
+        leading = above.LC() / below.LC()
+        if not (exponent.is_Integer or leading.is_positive):
+            return None
+        degree -= (above.degree() - below.degree()) * exponent
+        factors.append((_reversed(above) / _reversed(below)) ** exponent)
+    if not (degree.is_Integer and degree >= 0):
+        return None
+    return sympy.Mul(X**degree, *factors)
+
+
+def _reversed(polynomial: sympy.Poly) -> sympy.Expr:
+    """t^n p(1/t)."""
+    terms: sympy.Expr = sympy.Add(*(value * X ** (polynomial.degree() - power) for (power,), value in polynomial.terms()))
+    return terms
+
+
 def limit_at_infinity(slope: sympy.Expr) -> sympy.Expr | None:
     """The limit of (log f)' at infinity where it is a rational function of x, or of e^x: by degrees alone. None: not known."""
     above, below = sympy.fraction(sympy.cancel(sympy.together(slope)))

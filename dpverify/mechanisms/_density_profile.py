@@ -225,7 +225,8 @@ def _scanned(law: Density, eps: arb, d: arb, first: arb) -> Region:
                 inner.append((left, right))
         elif not gap < 0:
             middle = ((left + right) / 2).mid()
-            if right - left > tolerance * (1 + abs(middle)) and seen < _MOST_BOXES and left < middle < right:
+            wide = right - left > tolerance * (1 + abs(middle)) and seen < _MOST_BOXES and left < middle < right
+            if wide and not all(_is_noise(law, eps, d, x) for x in (middle, left, right)):
                 waiting += [(middle, right), (left, middle)]
             else:
                 share = abs(gap).upper().expm1().min(1) if gap.is_finite() else 1
@@ -261,11 +262,21 @@ def _top(law: Density, eps: arb, d: arb) -> tuple[arb, bool | None]:
 def _gap(law: Density, eps: arb, d: arb, left: arb, right: arb) -> arb:
     """L - eps on a box, by the mean value theorem about its middle."""
     box, middle = left.union(right), ((left + right) / 2).mid()
-    slope = law.piece_at(middle - d).slope(BALLS, box - d) - law.piece_at(middle).slope(BALLS, box)
+    before, here = law.piece_at(middle - d), law.piece_at(middle)
+    slope = before.slope(BALLS, box - d) - here.slope(BALLS, box)
+    if before is here:  # far out two slopes that nearly cancel: their difference is -d times a bend between
+        bent = -d * here.bend(BALLS, box.union(box - d))
+        slope = bent if bent.is_finite() and not bent.rad() > slope.rad() else slope
     value = loss(law, middle, d) - eps + slope * (box - middle)
     if not value.is_finite():  # next to a kink where the slope is infinite
         value = loss(law, box, d) - eps
     return value
+
+
+def _is_noise(law: Density, eps: arb, d: arb, x: arb) -> bool:
+    """Whether the sign of L - eps at a point is not told at this precision, so that a smaller box would not help."""
+    gap = loss(law, x, d) - eps
+    return not (gap > 0 or gap < 0)
 
 
 def one_order(law: Density, eps: arb, d: arb) -> Measured:

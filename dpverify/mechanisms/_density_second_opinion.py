@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from flint import arb
@@ -15,7 +16,11 @@ _STEPS = 400
 
 def total(m: Any, law: Density) -> Any:
     """The integral of f."""
-    return _quad(m, law, None, None)
+    store: dict[tuple[str, int], Any] = law.__dict__.setdefault("_store_of_second_opinion", {})
+    key = ("total", m.context.dps)
+    if key not in store:
+        store[key] = _quad(m, law, None, None)
+    return store[key]
 
 
 def profile(m: Any, law: Density, eps: Any, d: Any) -> Any:
@@ -47,9 +52,29 @@ def _quad(m: Any, law: Density, low: Any, high: Any) -> Any:
         high = min(high, m.exact(law.high))
     if low >= high:
         return m.rational(0)
-    inner = [m.exact(kink) for kink in (*law.kinks, law.middle)]
+    inner = {m.exact(kink) for kink in (*law.kinks, law.middle)}
+    if any(tail.rate is None for tail in law.right_tails):  # a power falls as much from 1 to 16 as from there to 256
+        farthest = max(m.abs(end) for end in (low, high, m.rational(1)) if not m.context.isinf(end))
+        inner |= {start + side * m.rational(16**k) for k in range(_cuts(m, farthest)) for side in (1, -1)}
     points = [low, *sorted(point for point in inner if low < point < high), high]
-    return m.context.quad(lambda x: law.value(m, x), points)
+    return sum((_between(m, law, *ends) for ends in pairwise(points)), m.rational(0))
+
+
+def _cuts(m: Any, farthest: Any) -> int:
+    return max(0, int(m.context.mag(farthest)) // 4 + 1)
+
+
+def _between(m: Any, law: Density, low: Any, high: Any) -> Any:
+    """The integral between two kinks, of f over a height of it: the quadrature knows absolute errors alone. An infinite piece
+    is measured by how far out it starts."""
+    context = m.context
+    if context.isinf(high) or context.isinf(low):
+        start, side = (low, 1) if context.isinf(high) else (high, -1)
+        width = max(m.rational(1), m.abs(start))
+        height = law.value(m, start + side * width)
+        return context.quad(lambda t: law.value(m, start + side * width * t) / height, [0, context.inf]) * height * width
+    height = max(law.value(m, place) for place in (low, (low + high) / 2, high)) or m.rational(1)
+    return context.quad(lambda x: law.value(m, x) / height, [low, high]) * height
 
 
 def _reach(m: Any, law: Density, start: Any) -> Any:
@@ -65,17 +90,18 @@ def _reach(m: Any, law: Density, start: Any) -> Any:
 
 
 def _event(m: Any, law: Density, eps: Any, d: Any) -> list[tuple[Any, Any]]:
-    """Where the loss exceeds eps. For a log-concave density by bisection; else from the certified search at low precision, the
-    ends of which are then found anew."""
+    """Where the loss exceeds eps. For a log-concave density by bisection; else from the certified search, the ends of which are
+    then found anew."""
 
     def gap(x: Any) -> Any:
+        m.count()
         return law.log_value(m, x - d) - law.log_value(m, x) - eps
 
     if law.is_log_concave:
         return [(_threshold(m, law, gap, d), None)]
     from dpverify.mechanisms._density_profile import intervals
 
-    with working_precision(64):
+    with working_precision(m.context.prec):  # at rising precision, so that a stretch that was not decided shows
         region = intervals(law, arb(m.context.nstr(eps, 25)), arb(m.context.nstr(d, 25)))
     found = []
     for low, high in region.intervals:

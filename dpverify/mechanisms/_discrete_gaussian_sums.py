@@ -13,10 +13,13 @@ from mpmath import mpf
 
 from dpverify.arithmetic.exact import float_above
 from dpverify.arithmetic.multiprecision import MultiprecisionArithmetic
-from dpverify.enclose.second_opinion import positive_root, settled
+from dpverify.enclose.effort import limited_effort
+from dpverify.enclose.second_opinion import counted, positive_root, settled
 from dpverify.errors import PrecisionError
 
 _MOST_TERMS = 4_000
+_TERMS_AS_EXPONENTIAL = 4
+"""How many terms, each a few products, cost as much as an exponential."""
 
 _STEP = 1.02
 """The least sigma is looked for from below in steps of this factor: a dip of delta narrower than that may be missed."""
@@ -47,8 +50,12 @@ def epsilon(noise: Any, exact_delta: fmpq, digits: int) -> mpf:
 
 def scale(noise: Any, eps: fmpq, exact_delta: fmpq, sensitivity: fmpq, digits: int) -> mpf:
     """The least sigma to about `digits` digits."""
-    d = int(sensitivity.p)
-    coarse = MultiprecisionArithmetic(_COARSE_DIGITS)
+    with limited_effort(digits=digits):
+        return _scale(eps, exact_delta, int(sensitivity.p), digits)
+
+
+def _scale(eps: fmpq, exact_delta: fmpq, d: int, digits: int) -> mpf:
+    coarse = counted(_COARSE_DIGITS)
 
     def violates(m: MultiprecisionArithmetic, sigma: fmpq) -> bool:
         return bool(_profile(m, sigma * sigma, d, eps) > m.exact(exact_delta))
@@ -95,6 +102,7 @@ def _sum_from(m: MultiprecisionArithmetic, v: fmpq, k: int) -> Any:
             f"{_MOST_TERMS} terms; ask for fewer digits or a smaller sigma, or rely on the certified answer.",
             reached=0,
         )
+    m.count(terms / _TERMS_AS_EXPONENTIAL)
     term = m.exp(m.exact(-(fmpq(k) ** 2) / (2 * v)))
     factor, step = m.exp(m.exact(-fmpq(2 * k + 1) / (2 * v))), m.exp(m.exact(-1 / v))
     total = term

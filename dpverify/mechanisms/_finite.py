@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
 from dpverify.arithmetic.exponentials import ExponentialSum, total
+from dpverify.enclose.effort import spend
 from dpverify.errors import InputError
 
 
@@ -79,15 +80,44 @@ class FinitePair:
         if order == 1:
             return fmpq(1)
         moment = arb(0)
-        for _, p, q in self.loss_atoms():
-            if p == 0:
-                continue
-            if q == 0:
+        for p, q in self._logarithms():
+            if not q.is_finite():
                 if order > 1:
                     return arb.pos_inf()
                 continue
-            moment += (arb(p).log() * arb(order) + arb(q).log() * arb(1 - order)).exp()
+            spend()
+            moment += (p * arb(order) + q * arb(1 - order)).exp()
         return moment
+
+    def _logarithms(self) -> list[tuple[arb, arb]]:
+        """(log p, log q) of the losses that P has, at the working precision."""
+        store: dict[int, list[tuple[arb, arb]]] = self.__dict__.setdefault("_logarithms_at", {})
+        precision = int(ctx.prec)
+        if precision not in store:
+            atoms = [(p, q) for _, p, q in self.loss_atoms() if p != 0]
+            store[precision] = [(arb(p).log(), arb.neg_inf() if q == 0 else arb(q).log()) for p, q in atoms]
+        return store[precision]
+
+    def zcdp_rho(self) -> arb | fmpq | None:
+        """E L, where the losses are l, 0 and -l and 0 is not too likely.
+
+        With p = P(l) = Q(-l), q = P(-l) = Q(l) and c = P(0), the log of the moment of order 1/2 + u is g(u^2), with
+        g(s) = log(c + 2 sqrt(p q) cosh(l sqrt(s))), and order (order - 1) = u^2 - 1/4: D_order/order is a slope of g from 1/4
+        on, largest at 1/4 where g is concave from there. With x = l sqrt(s) that is so where c <= 2 sqrt(p q) r(x),
+        r(x) = (sinh x cosh x - x)/(x cosh x - sinh x), which is 2 at 0 and grows: a quotient of series with growing ratios
+        4^n/(2 n) of their coefficients.
+        """
+        atoms = self.loss_atoms()
+        largest = arb(atoms[0][0])
+        if not (self.is_symmetric and len(atoms) <= 3 and largest.is_finite()):
+            return None
+        if len(atoms) == 3:
+            x, between = largest / 2, 2 * (arb(atoms[0][1]) * arb(atoms[0][2])).sqrt()
+            least = (x.sinh() * x.cosh() - x) / (x * x.cosh() - x.sinh())
+            rest = arb(atoms[1][1])
+            if not (rest <= 2 * between or rest <= between * least):
+                return None
+        return self.mean_loss()
 
     def mean_loss(self) -> arb | fmpq:
         mean: arb | fmpq = fmpq(0)

@@ -7,6 +7,10 @@ from flint import fmpq
 from dpverify.arithmetic.exact import Number, to_exact
 from dpverify.errors import ImpossibleRequest, InputError, shown
 
+ATTEMPTS = 4
+"""How often a value with the digits asked for is evaluated anew for its least double: it may be a double exactly, which no ball
+shows."""
+
 
 def checked_delta(value: Number) -> fmpq:
     """0 <= delta < 1."""

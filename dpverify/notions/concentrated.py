@@ -55,8 +55,13 @@ def _searched_rho(pair: Any, limit: arb, bits: int) -> arb:
     mean = arb(pair.mean_loss())
     farthest = ((limit / mean).upper() + 2).mid()
 
+    known: dict[fmpq, arb] = {}
+
     def moment(order: arb) -> arb:
-        return arb(log_moment(pair, order.fmpq()))
+        exact = order.fmpq()
+        if exact not in known:
+            known[exact] = arb(log_moment(pair, exact))
+        return known[exact]
 
     def at(order: arb) -> arb:
         return mean if order == 1 else moment(order) / (order * (order - 1))

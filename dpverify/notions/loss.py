@@ -15,7 +15,7 @@ from dpverify.arithmetic.exact import Number, to_exact
 from dpverify.arithmetic.precision import working_precision
 from dpverify.enclose.refine import check_digits, enclose, goal_bits
 from dpverify.errors import ImpossibleRequest, InputError, NotCovered, PrecisionError
-from dpverify.notions._checks import between_zero_and_one, positive
+from dpverify.notions._checks import ATTEMPTS, between_zero_and_one, positive
 from dpverify.notions.pair import Ball, Source, pairs_of
 from dpverify.notions.probabilistic import loss_quantile, mass_from
 
@@ -46,7 +46,9 @@ class PrivacyLoss:
         def value(bits: int) -> Ball:
             return 1 - self.pair.loss_tail(x)
 
-        return enclose(value, check_digits(digits), what=lambda: f"P(L <= {x}) of {self.pair!r}", within=(0, 1))
+        return enclose(
+            value, check_digits(digits), what=lambda: f"P(L <= {x}) of {self.pair!r}", within=(0, 1), attempts=ATTEMPTS
+        )
 
     def quantile(self, probability: Number, *, digits: int = 15) -> Enclosure:
         """The least x with P(L <= x) >= probability, for 0 < probability < 1. Infinite where L is."""
@@ -55,6 +57,7 @@ class PrivacyLoss:
             lambda bits: loss_quantile(self.pair, tail),
             check_digits(digits),
             what=lambda: f"a quantile of the loss of {self.pair!r}",
+            attempts=ATTEMPTS,
         )
 
     def mean(self, *, digits: int = 15) -> Enclosure:

@@ -15,7 +15,7 @@ from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import Number, to_exact
 from dpverify.enclose.refine import check_digits, enclose
 from dpverify.errors import ImpossibleRequest, InputError, NotCovered, PrecisionError
-from dpverify.notions._checks import checked_delta
+from dpverify.notions._checks import ATTEMPTS, checked_delta
 from dpverify.notions.approximate import exceeds
 from dpverify.notions.pair import Ball, DominatingPair, Source, largest, pairs_of
 
@@ -31,6 +31,7 @@ def probability(source: Source, epsilon: Number, *, reading: str = "pairwise", d
         check_digits(digits),
         what=lambda: f"P(loss > {eps}) of {source!r}",
         within=(0, 1),
+        attempts=ATTEMPTS,
     )
 
 
@@ -54,7 +55,12 @@ def least_epsilon(source: Source, delta: Number, *, reading: str = "pairwise", d
     def value(bits: int) -> Ball:
         return largest([fmpq(0), *(quantile(pair) for pair in pairs)])
 
-    found = enclose(value, check_digits(digits), what=lambda: f"the loss that {source!r} exceeds with probability {exact}")
+    found = enclose(
+        value,
+        check_digits(digits),
+        what=lambda: f"the loss that {source!r} exceeds with probability {exact}",
+        attempts=ATTEMPTS,
+    )
     if found.is_infinite:
         raise ImpossibleRequest(
             f"delta = {exact}: the privacy loss of {source!r} exceeds every epsilon with more than this probability;"

@@ -12,16 +12,17 @@ from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import Number, to_exact
 from dpverify.arithmetic.precision import working_precision
 from dpverify.enclose.refine import check_digits, enclose
-from dpverify.errors import InputError, NotCovered
+from dpverify.errors import InputError, NotCovered, shown
 from dpverify.guarantees import ApproxDP
-from dpverify.notions._checks import not_negative
+from dpverify.notions._checks import ATTEMPTS, not_negative
 from dpverify.notions.pair import Ball, DominatingPair, Source, largest, pairs_of
 
 
 def trade_off(source: Source, level: Number, *, digits: int = 15) -> Enclosure:
     """T(level): no test with P(reject | Q) <= level has P(accept | P) below it, whichever pair and order.
 
-    0 <= level <= 1; T(1) = 0, and T(0) is the mass that P has where Q has some. With several pairs it is the convex lower
+    0 <= level <= 1; T(1) = 0, and T(0) is the mass that P has where Q has some. What is below 2^-20,000 and is not
+    told from 0 is enclosed by 0 and a bound. With several pairs it is the convex lower
     envelope of theirs, which is what the profile knows. Returns an Enclosure.
     """
     exact, pairs = _checked_level(level), pairs_of(source)
@@ -35,9 +36,40 @@ def trade_off(source: Source, level: Number, *, digits: int = 15) -> Enclosure:
         if exact == 0:
             return _at_zero(pairs, source)
         with working_precision(2 * bits + 64):  # T may be far smaller than the numbers that it is the difference of
-            return dual(pairs, exact, bits)
+            found = dual(pairs, exact, bits)
+            if not found > 0 and any(_vanishes(pair, exact) for pair in pairs):
+                return fmpq(0)
+            if not found > 0 and found.upper() < arb(2) ** -_NEGLIGIBLE:
+                raise _Negligible(found)
+            return found
 
-    return enclose(value, check_digits(digits), what=lambda: f"the trade-off function of {source!r} at {exact}", within=(0, 1))
+    what = f"the trade-off function of {shown(source)} at {exact}"
+    try:
+        return enclose(value, check_digits(digits), what=lambda: what, within=(0, 1), attempts=ATTEMPTS)
+    except _Negligible as negligible:
+        return Enclosure(negligible.ball, digits=digits, within=(0, 1))
+
+
+_NEGLIGIBLE = 20_000
+
+
+class _Negligible(Exception):
+    """A value that is below 2^-20,000 and may be 0: known by an upper bound alone."""
+
+    def __init__(self, ball: arb) -> None:
+        super().__init__(ball)
+        self.ball = ball
+
+
+def _vanishes(pair: DominatingPair, level: fmpq) -> bool:
+    """Whether T(level) = 0: Q has at least 1 - level where P has nothing. That mass is the limit of the divergence of Q from P,
+    which is convex in e^eps and does not rise, so that two equal values are the limit."""
+    back = pair.reversed()
+    near, far = back.hockey_stick(_PLATEAU), back.hockey_stick(2 * _PLATEAU)
+    return isinstance(near, fmpq) and isinstance(far, fmpq) and near == far and near >= 1 - level
+
+
+_PLATEAU = fmpq(1000)
 
 
 def guaranteed(guarantee: ApproxDP, level: Number, *, digits: int = 15) -> Enclosure:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from flint import arb
 
+from dpverify.arithmetic.multiprecision import MultiprecisionArithmetic
 from dpverify.arithmetic.precision import working_precision
 from dpverify.enclose import effort
 from dpverify.enclose.effort import limited_effort, spend
 from dpverify.enclose.integral import integral
 from dpverify.enclose.maximum import maximum
 from dpverify.enclose.refine import enclose
-from dpverify.errors import PrecisionError
+from dpverify.enclose.second_opinion import settled
+from dpverify.errors import NotCovered, PrecisionError
 
 
 def spent_until_refused(**options: int) -> int:
@@ -81,3 +85,45 @@ def test_a_search_for_a_maximum_counts_its_intervals() -> None:
 def test_a_cheap_question_is_answered_within_the_effort() -> None:
     found = enclose(lambda bits: arb(2).sqrt(), 15, what=lambda: "a root")
     assert found.lower <= 2**0.5 <= found.upper
+
+
+def test_an_evaluation_may_name_its_own_precision() -> None:
+    with working_precision(4096), limited_effort():
+        for _ in range(50):
+            spend(bits=256)
+        with pytest.raises(PrecisionError, match="is spent"):
+            spend(bits=256)
+
+
+def test_a_second_opinion_counts_what_mpmath_evaluates() -> None:
+    def endless(m: MultiprecisionArithmetic) -> object:
+        while True:
+            m.exp(m.rational(1))
+
+    with pytest.raises(PrecisionError, match=r"^the answer: no second opinion, because the effort of 100 evaluations is spent"):
+        settled(endless, 15, what="the answer")
+
+
+@pytest.mark.parametrize("series", [lambda m, x: m.gamma_upper(x, x), lambda m, x: m.hurwitz_zeta(1 + x, x)])
+def test_series_are_dearer(series: Any) -> None:
+    counts: list[float] = []
+    m = MultiprecisionArithmetic(20, lambda evaluations, bits: counts.append(evaluations))
+    m.exp(m.rational(1))
+    series(m, m.rational(1, 3))
+    assert counts[1] >= 40 * counts[0]
+
+
+def test_a_series_that_mpmath_gives_up_is_a_named_error() -> None:
+    def given_up(m: MultiprecisionArithmetic) -> object:
+        raise ValueError("hypsum() failed to converge")
+
+    with pytest.raises(PrecisionError, match=r"the answer: no second opinion, because mpmath gives up \(hypsum"):
+        settled(given_up, 15, what="the answer")
+
+
+def test_a_refusal_keeps_its_kind() -> None:
+    def refused(m: MultiprecisionArithmetic) -> object:
+        raise NotCovered("no such thing")
+
+    with pytest.raises(NotCovered, match="no such thing"):
+        settled(refused, 15, what="the answer")

@@ -75,7 +75,7 @@ def test_the_second_opinion_finds_the_same_root(exponent: int) -> None:
 
 def test_a_second_opinion_that_never_settles_is_a_named_error() -> None:
     calls = iter(range(1000))
-    with pytest.raises(PrecisionError, match="the answer: mpmath did not settle"):
+    with pytest.raises(PrecisionError, match="the answer: no second opinion, because mpmath did not settle"):
         second_opinion.settled(lambda m: m.rational(next(calls)), 15, what="the answer")
 
 

@@ -17,7 +17,7 @@ import dpverify as dv
 from dpverify.arithmetic.balls import BALLS
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.precision import working_precision
-from dpverify.errors import ImpossibleRequest, InputError
+from dpverify.errors import ImpossibleRequest, InputError, NotStated
 from dpverify.mechanisms import by_name, class_names, names
 from dpverify.mechanisms._additive import AdditiveNoise
 from dpverify.mechanisms._unimodal import UnimodalNoise
@@ -475,3 +475,22 @@ def test_the_registry_is_the_directory() -> None:
     assert [by_name(name).__name__ for name in names()] == class_names()
     with pytest.raises(InputError, match=r"'cauchy' is not a mechanism; the mechanisms are .*laplace"):
         by_name("cauchy")
+
+
+class LaplaceWithoutThreshold(AdditiveNoise):
+    """A family that states its law, and not where the privacy loss passes epsilon."""
+
+    name = "no-threshold"
+    scale = dv.Laplace.scale
+    log_density, cdf, loss_slope = dv.Laplace.log_density, dv.Laplace.cdf, dv.Laplace.loss_slope
+
+
+def test_a_formula_that_is_not_stated_is_named() -> None:
+    noise = LaplaceWithoutThreshold(2)
+    for ask in (lambda: noise.delta("1/4"), lambda: noise.delta("1/4", arithmetic="mpmath")):
+        with pytest.raises(NotStated, match=r"no-threshold: LaplaceWithoutThreshold states no threshold\(\)") as refused:
+            ask()
+        assert refused.value.exit_code == 2
+    with pytest.raises(NotStated, match=r"states no absolute_moment"):
+        noise.variance()
+    assert noise.epsilon(0).upper == 0.5

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
+import mpmath
 import pytest
 from flint import fmpq
 from hypothesis import given, settings
@@ -127,3 +128,24 @@ def test_the_series_of_student_noise_are_the_integrals() -> None:
     below, above = (dv.StudentT(1, "7/2", sensitivity=d) for d in (Fraction("3.4999999"), Fraction("3.5000001")))
     for ask in (lambda noise: renyi.divergence(noise, "5/2"), lambda noise: loss.of(noise.dominating_pair()).mean()):
         assert 0 < ask(above).upper - ask(below).upper < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("values", "flip", "at_one"), [(2, "0.481907", True), (3, "0.65", True), (50, "0.2", True), (50, "0.97", False)]
+)
+def test_randomized_response_is_worst_next_to_order_one_where_ties_are_rare(values: int, flip: str, at_one: bool) -> None:
+    """Against D_order/order over many orders, by mpmath."""
+    m = mpmath.mp.clone()
+    m.dps = 30
+    truth, other = 1 - m.mpf(flip), m.mpf(flip) / (values - 1)
+
+    def quotient(order: mpmath.mpf) -> mpmath.mpf:
+        moment = truth**order * other ** (1 - order) + other**order * truth ** (1 - order) + (values - 2) * other
+        return m.log(moment) / (order * (order - 1))
+
+    seen = max(quotient(1 + m.mpf(10) ** (m.mpf(k) / 50)) for k in range(-500, 151))
+    mechanism = dv.KaryRandomizedResponse(flip, values)
+    found, mean = concentrated.rho(mechanism), renyi.divergence(mechanism, 1)
+    assert seen * (1 - m.mpf(10) ** -14) <= m.mpf(found.upper)
+    assert m.mpf(found.lower) <= seen * (1 + m.mpf(10) ** -3)
+    assert at_one is (found.lower <= mean.upper)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import dpverify as dv
 from dpverify.errors import ImpossibleRequest, InputError, NotCovered
 from dpverify.mechanisms import by_name
-from dpverify.notions import loss
+from dpverify.notions import loss, probabilistic
 
 families = st.sampled_from(["laplace", "logistic", "gaussian"]).map(by_name)
 shifts = st.fractions("1/100", 6, max_denominator=100)
@@ -91,3 +91,12 @@ def test_what_cannot_be_answered_is_explained() -> None:
 
     with pytest.raises(InputError, match="2 different"):
         loss.of(Two())
+
+
+@pytest.mark.parametrize("noise", [dv.Gaussian(1), dv.GeneralizedGaussian(1, 3, sensitivity=2)])
+def test_a_quantile_that_is_a_double_is_enclosed(noise: Any) -> None:
+    """The median of the loss is that of the middle output: d^2/2 and d^3, which no ball shows to be exact."""
+    expected = Fraction(1, 2) if isinstance(noise, dv.Gaussian) else Fraction(8)
+    for found in (loss.of(noise).quantile("0.5"), probabilistic.least_epsilon(noise, "0.5")):
+        assert found.exact_lower <= expected <= found.exact_upper
+        assert found.upper - found.lower < 1e-14

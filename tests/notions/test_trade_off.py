@@ -148,3 +148,18 @@ def test_what_cannot_be_answered_is_explained(bare: Any) -> None:
         gaussian_dp.mu(bare(dv.Laplace(1).dominating_pair()))
     with pytest.raises(NotCovered, match="above 0"):
         trade_off.trade_off(bare(dv.Gaussian(1).dominating_pair()), 0)
+
+
+@pytest.mark.parametrize("level", ["5/6", "7/8", "0.999"])
+def test_a_test_that_never_errs_has_a_trade_off_of_zero(level: str) -> None:
+    """Noise of finite support: from level 1 - d/(2 scale) on, all that P produces can be rejected."""
+    found = trade_off.trade_off(dv.Uniform(3), level)
+    assert found.is_exact
+    assert found.upper == 0
+    assert trade_off.trade_off(dv.Uniform(3), "4/5").lower > 0.03
+
+
+def test_what_is_not_told_from_zero_is_bounded() -> None:
+    found = trade_off.trade_off(dv.TruncatedLaplace(1, cutoff=3), "0.999")
+    assert found.lower == 0
+    assert found.upper <= 1e-300
