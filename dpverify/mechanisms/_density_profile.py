@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 _ZERO, _ONE = fmpq(0), fmpq(1)
 _GALLOP = 400
 _STEPS = 400
+_BEND = 4
+"""Evaluations that a second derivative costs."""
 _MOST_BOXES = 20_000
 
 
@@ -263,11 +265,13 @@ def _gap(law: Density, eps: arb, d: arb, left: arb, right: arb) -> arb:
     """L - eps on a box, by the mean value theorem about its middle."""
     box, middle = left.union(right), ((left + right) / 2).mid()
     before, here = law.piece_at(middle - d), law.piece_at(middle)
-    slope = before.slope(BALLS, box - d) - here.slope(BALLS, box)
-    if before is here:  # far out two slopes that nearly cancel: their difference is -d times a bend between
-        bent = -d * here.bend(BALLS, box.union(box - d))
-        slope = bent if bent.is_finite() and not bent.rad() > slope.rad() else slope
-    value = loss(law, middle, d) - eps + slope * (box - middle)
+    at_middle = loss(law, middle, d) - eps
+    value = at_middle + (before.slope(BALLS, box - d) - here.slope(BALLS, box)) * (box - middle)
+    if before is here and not (value > 0 or value < 0):
+        # far out two slopes nearly cancel: their difference is -d times a bend between
+        spend(_BEND)
+        bent = at_middle - d * here.bend(BALLS, box.union(box - d)) * (box - middle)
+        value = bent if bent.is_finite() and not bent.rad() > value.rad() else value
     if not value.is_finite():  # next to a kink where the slope is infinite
         value = loss(law, box, d) - eps
     return value

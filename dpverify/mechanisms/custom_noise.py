@@ -28,8 +28,8 @@ from dpverify.mechanisms._unimodal import Exactly, UnimodalNoise
 _ZERO = fmpq(0)
 _ATTEMPTS = 2
 _PROFILE = "the integral of max(0, f(x - d) - exp(epsilon)*f(x)) (or the same for f(-x)), d = sensitivity/scale"
-_PATIENCE = 4
-"""Every evaluation under an integral counts four: one of the density, three of the integrator."""
+_PATIENCE = 3
+"""Times the usual effort: most evaluations are under an integral, and cost it several."""
 
 
 class Integrated(_unimodal_engine.Certified):
