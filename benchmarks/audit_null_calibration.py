@@ -67,8 +67,9 @@ def row_of(sound: Sound, seeds: range, samples: int, alpha: str) -> dict[str, An
         row["undecided"] += result.verdict is Verdict.UNDECIDED
         row["one_output_per_call"] += result.evidence["one_output_per_call"]
         row["learned"] += any("score" in test["description"] for test in result.evidence["tests"])
-        parts.append(result.epsilon_lower / result.epsilon)
-    return {**row, "median_part": round(float(np.median(parts)), 4)}
+        if result.epsilon > 0:  # a curve may be tested at epsilon = 0
+            parts.append(result.epsilon_lower / result.epsilon)
+    return {**row, "median_part": round(float(np.median(parts)), 4) if parts else None}
 
 
 def rows_of(sounds: list[Sound], audits: int, samples: int, alpha: str, kept: Path | None) -> list[dict[str, Any]]:
