@@ -14,38 +14,23 @@ from flint import arb, ctx, fmpq
 
 from dpverify.arithmetic.balls import BALLS
 from dpverify.arithmetic.derivatives import DerivativeArithmetic, Dual
-from dpverify.arithmetic.interface import Arithmetic, Value
+from dpverify.arithmetic.interface import Arithmetic
 from dpverify.arithmetic.rationals import rational_value
 from dpverify.mechanisms import _quantile
+from dpverify.mechanisms._moved_noise import MovedNoise
 
 if TYPE_CHECKING:
     from dpverify.mechanisms._additive import AdditiveNoise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AdditivePair:
+class AdditivePair(MovedNoise):
     """P: the noise moved by the sensitivity. Q: the noise. No pair of neighbours has a larger hockey-stick divergence,
     at any epsilon. The reflection x -> d - x swaps the two, so (Q, P) has the same privacy loss."""
 
     is_symmetric: ClassVar[bool] = True
 
     noise: AdditiveNoise
-
-    # The densities, in the units of the output.
-
-    def log_density_p(self, m: Arithmetic, x: Value) -> Value:
-        """log p(x)."""
-        return self.log_density_q(m, x - m.exact(self.noise.exact_sensitivity))
-
-    def log_density_q(self, m: Arithmetic, x: Value) -> Value:
-        """log q(x)."""
-        scale = m.exact(self.noise.exact_scale)
-        return self.noise.log_density(m, x / scale) - m.log(scale)
-
-    def loss(self, m: Arithmetic, x: Value) -> Value:
-        """The privacy loss log p(x)/q(x) in nats; it does not fall as x grows."""
-        y = x / m.exact(self.noise.exact_scale)
-        return self.noise.log_density(m, y - m.exact(self.noise.shift)) - self.noise.log_density(m, y)
 
     # What every dominating pair offers (`notions.pair`).
 

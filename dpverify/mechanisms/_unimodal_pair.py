@@ -13,8 +13,8 @@ from flint import arb, fmpq
 
 from dpverify.arithmetic.balls import BALLS
 from dpverify.arithmetic.derivatives import DerivativeArithmetic, Dual
-from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.mechanisms import _quantile, _unimodal_engine
+from dpverify.mechanisms._moved_noise import MovedNoise
 
 if TYPE_CHECKING:
     from dpverify.mechanisms._unimodal import UnimodalNoise
@@ -23,29 +23,13 @@ _ZERO, _ONE = fmpq(0), fmpq(1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnimodalPair:
+class UnimodalPair(MovedNoise):
     """P: symmetric unimodal noise moved by the sensitivity. Q: the noise. No pair of neighbours has a larger hockey-stick
     divergence, at any epsilon (`_unimodal`)."""
 
     is_symmetric: ClassVar[bool] = True
 
     noise: UnimodalNoise
-
-    # The densities, in the units of the output.
-
-    def log_density_p(self, m: Arithmetic, x: Value) -> Value:
-        """log p(x)."""
-        return self.log_density_q(m, x - m.exact(self.noise.exact_sensitivity))
-
-    def log_density_q(self, m: Arithmetic, x: Value) -> Value:
-        """log q(x)."""
-        scale = m.exact(self.noise.exact_scale)
-        return self.noise.log_density(m, x / scale) - m.log(scale)
-
-    def loss(self, m: Arithmetic, x: Value) -> Value:
-        """The privacy loss log p(x)/q(x) in nats, where both densities are positive."""
-        y = x / m.exact(self.noise.exact_scale)
-        return self.noise.log_density(m, y - m.exact(self.noise.shift)) - self.noise.log_density(m, y)
 
     # What every dominating pair offers (`notions.pair`).
 
