@@ -437,7 +437,7 @@ def trade_off(law: Law, d: Any, level: Any) -> Any:
 
 def _trade_off(law: Law, d: Any, level: Any) -> Any:
     rising = [loss(law, d, x) for x in (d / 2 - mpf("0.3") * d, d / 2 + mpf("0.3") * d)]
-    if None not in rising and rising[0] <= rising[1]:
+    if None in rising or rising[0] <= rising[1]:  # None: neither law is there, all of one lies beyond all of the other
         return upper_mass(law.mirrored(), d - quantile(law, level))[0]
     mirror = law.mirrored()  # reject below x
     return upper_mass(law, -quantile(mirror, level) - d)[0]

@@ -38,6 +38,8 @@ from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.errors import DpverifyError
 from dpverify.mechanisms import names
 
+NEGLIGIBLE = Fraction(1, 2**20_000)
+"""What is no larger may be enclosed by 0 and a bound."""
 PATIENCE = 12
 CHECK_PATIENCE = 3
 """Seconds after which a request counts as hung, and the independent route gives up; by the clock 50 times as many."""
@@ -115,9 +117,7 @@ def faulty(answer: Any) -> str | None:
         low, high = answer.exact_lower, answer.exact_upper
         if math.isnan(answer.lower) or math.isnan(answer.upper) or high < low:
             return "no number"
-        return (
-            None if high - low <= 2 * abs(high) / 10**DIGITS or high <= Fraction(1, 10**9999) else "fewer digits than asked for"
-        )
+        return None if high - low <= 2 * abs(high) / 10**DIGITS or high <= NEGLIGIBLE else "fewer digits than asked for"
     return "no number" if answer != answer else None
 
 
