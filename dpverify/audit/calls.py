@@ -19,11 +19,12 @@ import numpy as np
 from numpy.random import MT19937
 from numpy.typing import NDArray
 
+from dpverify.audit import leaving
 from dpverify.audit.callables import Form, batch_of, kept, name_of, outputs_of, single
 from dpverify.audit.reading import from_array, from_objects
 from dpverify.audit.table import Table
 from dpverify.audit.unchanged import same, snapshot
-from dpverify.errors import MechanismError
+from dpverify.errors import MechanismError, shown
 
 _numpy_random: Any = np.random
 """Two of its functions are missing from its type stubs."""
@@ -69,7 +70,7 @@ class Calls:
 
     def outputs(self, request: Request) -> Table:
         words = np.random.SeedSequence(self.seed, spawn_key=(request.block,)).generate_state(5)
-        with self._global_generators(int(words[4]), words[:4]):
+        with leaving.kept_here(), self._global_generators(int(words[4]), words[:4]):
             if self.form.batched and not request.apart:
                 return self._batch(request)
             return self._one_by_one(request)
@@ -137,9 +138,14 @@ class Calls:
         return f"{self.name}, call {self.count} (on inputs[{request.side}]{size})"
 
     def _raised(self, error: BaseException, where: str) -> MechanismError:
-        frames = traceback.extract_tb(error.__traceback__)
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != leaving.__file__]
+        text = f": {said}" if (said := shown(error, str)) else ""
+        if isinstance(error, RecursionError) and len(frames) > 1 and frames[1].name != Form.call.__name__:
+            return MechanismError(
+                f"{where} returned something that is nested too deeply to be read (or that contains itself); return it in a"
+                f" flatter form, as text say."
+            )
         place = f" at {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
-        text = f": {error}" if str(error) else ""
         return MechanismError(
             f"{where} raised {type(error).__name__}{text}{place}. An audit needs an output for every call; "
             f"return None, or whatever a user would see, where the mechanism refuses to answer."

@@ -13,6 +13,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpverify.audit import leaving
 from dpverify.errors import InputError, shown
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ def load_module(place: str, words: str) -> ModuleType:
     try:
         if importlib.util.find_spec(place.partition(".")[0]) is None:
             raise InputError(f"{words}: there is no module {place!r} here or among what is installed; {FORMS}.")
-        return importlib.import_module(place)
+        with leaving.kept_here():
+            return importlib.import_module(place)
     except (InputError, KeyboardInterrupt):
         raise
     except BaseException as error:
@@ -108,7 +110,8 @@ def _module_from_file(path: Path, words: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with leaving.kept_here():
+            spec.loader.exec_module(module)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -126,14 +129,14 @@ def _failed_import(place: str, words: str, error: BaseException) -> InputError:
     if isinstance(error, SyntaxError):
         where = f"{error.filename or place}, line {error.lineno or 1}"
         return InputError(f"{words}: {where}: syntax error: {error.msg}. Correct the file and try again.")
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != leaving.__file__]
     where = f" at {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
     remedy = (
         "Install what is missing, or run dpverify in the environment where it is installed"
         if isinstance(error, ImportError)
         else "Correct it, and see that it can be imported without running anything"
     )
-    return InputError(f"{words}: importing {place} failed with {type(error).__name__}: {error}{where}. {remedy}.")
+    return InputError(f"{words}: importing {place} failed with {type(error).__name__}: {shown(error, str)}{where}. {remedy}.")
 
 
 def _named(module: ModuleType, name: str, words: str) -> Any:
@@ -146,7 +149,8 @@ def _named(module: ModuleType, name: str, words: str) -> Any:
             raise InputError(f"{words}: {holder} has no {part!r}{_alternatives(found, part)}.") from None
         except Exception as error:  # a module's or a class's own __getattr__ may do anything
             raise InputError(
-                f"{words}: looking up {part!r} failed with {type(error).__name__}: {error}. Correct it and try again."
+                f"{words}: looking up {part!r} failed with {type(error).__name__}: {shown(error, str)}."
+                f" Correct it and try again."
             ) from error
         holder = f"{part}, {_kind(found)},"
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import faulthandler
 import json
 import multiprocessing
@@ -51,6 +52,25 @@ def exits(data: Any, size: int) -> None:
     sys.exit(3)
 
 
+def leaves(data: Any, size: int) -> None:
+    os._exit(0)
+
+
+def nests(data: Any, size: int) -> Any:
+    nest: list[Any] = []
+    nest.append(nest)
+    return [nest] * size
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("not even a message")
+
+
+def speechless(data: Any, size: int) -> None:
+    raise Unspeakable
+
+
 def fails_lazily(data: Any, size: int) -> Any:
     yield 1.0
     raise KeyError("later")
@@ -64,6 +84,9 @@ def fails_lazily(data: Any, size: int) -> Any:
             r"After, call 4 \(on inputs\[[01]\], size=\d+\) raised ZeroDivisionError: no records at .*test_failures.py, line",
         ),
         (exits, "raised SystemExit: 3"),
+        (leaves, r"raised SystemExit: os._exit\(0\) would end the whole process.* at .*test_failures.py, line"),
+        (nests, "call 4 .* returned something that is nested too deeply"),
+        (speechless, "raised Unspeakable: <Unspeakable that cannot be shown> at"),
         (fails_lazily, "raised KeyError: 'later'"),
         (lambda data, size: np.zeros(size + 1), r"call 4 .* returned \d+ outputs, and size = \d+ were asked for"),
         (lambda data, size: 1.0, r"call 4 .* returned one float, and \d+ outputs were asked for"),
@@ -320,7 +343,7 @@ def hangs(data: Any, size: int) -> Any:
 
 
 def dies(data: Any, size: int) -> Any:
-    os._exit(7)
+    ctypes.CDLL(None)._exit(7)  # os._exit does not end a process here
 
 
 def crashes(data: Any, size: int) -> Any:
@@ -360,7 +383,7 @@ def importable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A module that a spawned child can import."""
     (tmp_path / "mechanism_to_spawn.py").write_text(
         "import os\n\ndef release(data, rng, size):\n    return data + rng.geometric(0.5, size)\n\n"
-        "def dies(data, rng, size):\n    os._exit(1)\n"
+        "def dies(data, rng, size):\n    os.kill(os.getpid(), 9)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     import mechanism_to_spawn  # type: ignore[import-not-found]
@@ -431,3 +454,23 @@ def is_running(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform does not fork")
+def test_a_child_that_a_mechanism_forks_does_not_carry_on_the_audit(capfd: pytest.CaptureFixture[str]) -> None:
+    """Were it so, everything would be said twice. The mechanism's own children may leave as they like."""
+    here = os.getpid()
+    children: list[int] = []
+
+    def forks(data: Any, rng: np.random.Generator, size: int) -> Any:
+        if len(children) < 2 and (child := os.fork()):
+            children.append(child)
+        elif os.getpid() != here and children:
+            os._exit(7)
+        return data + rng.geometric(0.5, size) - rng.geometric(0.5, size)
+
+    result = audit(forks, inputs=(0, 1), epsilon=1, samples=400)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+
+    assert result.verdict is Verdict.NOT_REFUTED
+    assert codes == [1, 7]  # the first came back from the mechanism, the second left in it

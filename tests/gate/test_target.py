@@ -184,3 +184,12 @@ def test_a_file_that_answers_for_its_names_may_fail(write) -> None:
     path = write("answers.py", "def __getattr__(name):\n    raise ValueError('never')\n")
     with pytest.raises(InputError, match="looking up 'f' failed with ValueError: never"):
         load_target(f"{path}:f")
+
+
+def test_a_module_cannot_end_the_process_while_it_is_imported(tmp_path: Path) -> None:
+    """Else a gate would end in silence, and green."""
+    (tmp_path / "leaves.py").write_text("import os\nos._exit(0)\n")
+    with pytest.raises(
+        InputError, match=r"failed with SystemExit: os._exit\(0\) would end the whole process.*leaves.py, line 2"
+    ):
+        load_target(f"{tmp_path}/leaves.py:release")
