@@ -6,13 +6,14 @@ A guess for whoever looks for the fault, read off the witness and the exploratio
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from dpverify.arithmetic.rounded import down
 from dpverify.audit.result import Cause, Witness
-from dpverify.audit.table import Floats, Table
+from dpverify.audit.table import Floats, Kind, Table, name, path_from_json
 
 FEWEST = 400
 """Outputs a side from which on the spread of either side says something."""
@@ -47,9 +48,23 @@ def likely_cause(witness: Witness, explored: tuple[Sequence[Table], Sequence[Tab
             f"rounding, missing values or a release without noise that depend on the data)."
         )
         return Cause(kind="support", text=text)
+    if (told := _presence(witness.event)) is not None:
+        text = f"presence; how often {told} depends on the data by more than the claim allows."
+        return Cause(kind="presence", text=text)
     factor = f" by a factor of at least {down(witness.epsilon_lower / epsilon)}" if epsilon > 0 else ""
     text = f"scale or sensitivity; the noise is too small for how far the answer moves between these inputs{factor}."
     return Cause(kind="scale", text=text)
+
+
+def _presence(event: Mapping[str, Any]) -> str | None:
+    """What a witness tells that is no matter of how large numbers are: a missing value, a key or an item, equality."""
+    if event["family"] == "kind":
+        if event["kind"] == Kind.ABSENT.name.lower():
+            return f"{name(path_from_json(event['path']))} is there"
+        return f"{name(path_from_json(event['path']))} {Kind[event['kind'].upper()].words}"
+    if event["family"] == "equal":
+        return "two items of an output are equal"
+    return None
 
 
 def _never(witness: Witness, epsilon: float) -> bool:

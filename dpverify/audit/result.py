@@ -61,7 +61,8 @@ _LIKELY = "Likely cause: "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """What probably lies behind a refutation: `kind` is "reuse", "precision", "constant", "support" or "scale". *Heuristic*."""
+    """What probably lies behind a refutation: `kind` is "reuse", "precision", "constant", "support", "presence" or
+    "scale". *Heuristic*."""
 
     kind: str
     text: str

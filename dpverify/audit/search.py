@@ -82,10 +82,10 @@ def pick(
     if bits and _differ(tables, rounded):
         halves = _halves(tables, forecast)
         ranked += [(candidate, True) for candidate in _ranked(halves, list(families.precise(halves, answers)))]
-    # of events whose promises differ by less than chance moves them, the one that is said in fewer words
+    # of events whose promises differ by less than chance moves them, the one that is said most plainly
     leader = max((candidate.lead for candidate, _ in ranked), key=lambda lead: lead.promise, default=Lead(True, 0.0, 0))
     step = max(min(leader.error / 2, leader.promise / NEGLIGIBLE), 1e-6)
-    ranked.sort(key=lambda entry: (-np.rint(entry[0].lead.promise / step), len(entry[0].event.describe())))
+    ranked.sort(key=lambda entry: (-np.rint(entry[0].lead.promise / step), *_wordiness(entry[0].event)))
     chosen: list[tuple[Candidate, bool]] = []
     masks: list[tuple[bool, NDArray[np.bool_]]] = []
     for candidate, precise in _in_turns(ranked, sorted(ranked, key=lambda entry: -entry[0].lead.hope)):
@@ -127,6 +127,11 @@ def _in_turns(one: list[tuple[Candidate, bool]], other: list[tuple[Candidate, bo
         if id(entry[0]) not in known:
             known.add(id(entry[0]))
             yield entry
+
+
+def _wordiness(event: Event) -> tuple[bool, int]:
+    """How much a reader has to take in. That a value is there, or is missing, is said before how large it is."""
+    return not isinstance(event, kinds.IsKind), len(event.describe())
 
 
 def _is_ragged(event: Event) -> bool:

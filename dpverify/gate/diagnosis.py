@@ -55,6 +55,11 @@ _REMEDIES = {
         "Look for clamping, rounding, error values or missing outputs that depend on the data, and for noise whose scale is off"
         " by a large factor.",
     ),
+    "presence": (
+        "DP001",
+        "Decide by noise of its own, or not from the data at all, which keys, items and missing values an output has; noise on"
+        " the numbers alone does not hide them.",
+    ),
     "scale": ("DP001", ""),
 }
 """The rule of each kind of cause (`audit.causes`), and what would help."""

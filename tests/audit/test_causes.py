@@ -40,9 +40,28 @@ def words(data: Any, rng: np.random.Generator, size: int) -> Any:
     return np.where(rng.random(size) < 0.9, data, 1 - data).astype(str).tolist()
 
 
+def missing(data: Any, rng: np.random.Generator, size: int) -> Any:
+    return np.where(rng.random(size) < (0.2 if data else 0.02), np.nan, rng.integers(0, 50, size))
+
+
+def with_a_key(data: Any, rng: np.random.Generator, size: int) -> Any:
+    there = rng.random(size) < (0.4 if data else 0.02)
+    values = rng.integers(0, 50, size)
+    return [{"old": int(value), "new": 1} if also else {"old": int(value)} for value, also in zip(values, there, strict=True)]
+
+
+def alike(data: Any, rng: np.random.Generator, size: int) -> Any:
+    found = rng.integers(0, 10_000, (size, 2))
+    copied = rng.random(size) < (0.2 if data else 0.02)
+    return np.where(copied[:, None], found[:, :1], found)
+
+
 @pytest.mark.parametrize(
     ("mechanism", "cause"),
     [
+        (missing, "presence; how often output is (NaN|a number) depends on the data"),
+        (with_a_key, r"presence; how often output\['new'\] (is a number|is there) depends on the data"),
+        (alike, "presence; how often two items of an output are equal depends on the data"),
         (
             too_small,
             "scale or sensitivity; the noise is too small for how far the answer moves between these inputs by a factor",
@@ -74,3 +93,14 @@ def test_noise_that_both_inputs_share_is_noticed() -> None:
 
     result = audit(copied, inputs=(0, 1), epsilon=1, samples=20_000)
     assert any("same noise" in note or "share" in note for note in result.notes)
+
+
+def test_a_key_that_shows_the_input_is_named_as_such() -> None:
+    """Not by a bound that all its values keep: that the key is there is the whole of it."""
+
+    def histogram(data: Any, rng: np.random.Generator, size: int) -> Any:
+        return [dict(zip(data, map(int, row), strict=True)) for row in rng.integers(-30, 30, (size, len(data)))]
+
+    result = audit(histogram, inputs=(("a",), ("a", "b")), epsilon=1, samples=20_000)
+    assert result.witness is not None
+    assert result.witness.event["family"] == "kind", result.witness.description
