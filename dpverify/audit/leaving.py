@@ -2,17 +2,22 @@
 
 `os._exit` leaves without a word and with an exit code of its own choice: an audit, a gate or a run of pytest would end in
 silence, with code 0 perhaps. A mechanism that forks, and whose child returns as well, would have the audit go on twice.
-What a process does in C, or to itself by a signal, nothing here can stop; its exit code is not 0 then.
+What a process does in C, or to itself by a signal, nothing here can stop.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any, NoReturn
 
 _os: Any = os
+_leave: Callable[[int], NoReturn] = os._exit
+_lock = Lock()
+_inside = 0
+"""How many calls of this process are guarded now; threads may overlap."""
 
 
 @contextmanager
@@ -21,17 +26,28 @@ def kept_here() -> Iterator[None]:
 
     Children that a mechanism starts for itself may leave as they like.
     """
-    here, leave = os.getpid(), _os._exit
-
-    def refuse(status: int) -> NoReturn:
-        if os.getpid() != here:
-            leave(status)
-        raise SystemExit(f"os._exit({status}) would end the whole process, and with it whatever else is checked there")
-
-    _os._exit = refuse
+    here = os.getpid()
+    _count(here, 1)
     try:
         yield
     finally:
-        _os._exit = leave
+        _count(here, -1)
         if os.getpid() != here:
-            leave(1)
+            _leave(1)
+
+
+def _count(here: int, more: int) -> None:
+    """The first call that begins puts the guard up, the last one that ends takes it down."""
+    global _inside
+
+    def refuse(status: int) -> NoReturn:
+        if os.getpid() != here:
+            _leave(status)
+        raise SystemExit(f"os._exit({status}) would end the whole process, and with it whatever else is checked there")
+
+    with _lock:
+        before, _inside = _inside, _inside + more
+        if before == 0:
+            _os._exit = refuse
+        elif _inside == 0:
+            _os._exit = _leave
