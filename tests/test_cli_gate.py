@@ -196,7 +196,7 @@ samples = 7
         expected = [
             (5, "colour is no key of [tool.dpverify]"),
             (4, "alpha = '2'"),
-            (3, "modules: nowhere: there is no module"),
+            (3, "modules: nowhere: there is no module 'nowhere' here or among what is installed; write package.module or path"),
             (3, "no function in it has a claim"),
             (8, "has no 'coil'; did you mean coin"),
             (15, "epsilom is no key of [tool.dpverify.claims]; did you mean epsilon?"),
@@ -208,6 +208,7 @@ samples = 7
             (27, "either a target"),
             (32, "inputs: no literal: this is no Python literal"),
             (37, "inputs = 3"),
+            (35, "samples = 7"),
         ]
         assert len(lines) == len(expected), outcome.errors
         for line, (number, message) in zip(lines, expected, strict=True):

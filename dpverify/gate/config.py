@@ -23,7 +23,7 @@ from dpverify.gate.claims import SAMPLES, AnalyticClaim, Claim, Place, SampledCl
 from dpverify.gate.files import relative
 from dpverify.gate.foreign import completed
 from dpverify.gate.positions import positions
-from dpverify.gate.target import load_input, load_module, load_object
+from dpverify.gate.target import MODULE_FORMS, load_input, load_module, load_object
 
 SECTION = "tool.dpverify"
 CLAIMS = f"{SECTION}.claims"
@@ -132,7 +132,9 @@ class _Reader:
         """The claims that decorate functions of the modules that are listed."""
         place = self._place(SECTION, 0, "modules")
         for words in self._texts("modules"):
-            module = self._kept(partial(load_module, self._located(words), f"modules: {words}"), place, None)
+            module = self._kept(
+                partial(load_module, self._located(words), f"modules: {words}", forms=MODULE_FORMS), place, None
+            )
             if module is None:
                 continue
             own = [thing for thing in vars(module).values() if getattr(thing, "__module__", None) == module.__name__]
@@ -176,6 +178,7 @@ class _Reader:
         found = self._kept(lambda: load_object(self._located(words)), where, None)
         inputs = self._inputs(table.get("inputs"), self._place(CLAIMS, number, "inputs"))
         if found is None or ("inputs" in table and inputs is None):
+            self._check_rest(table, number)
             return None
         distance, delta = (float(one) if isinstance(one := table.get(key), Decimal) else one for key in ("distance", "delta"))
         claimed = self._kept(
@@ -196,11 +199,28 @@ class _Reader:
             name=table.get("name", words),
             **claimed,
             samples=table.get("samples", SAMPLES),
-            timeout=float(table["timeout"]) if isinstance(table.get("timeout"), Decimal) else table.get("timeout"),
+            timeout=_timeout(table),
             place=self._place(CLAIMS, number, ""),
             target=words,
             **given,
         )
+
+    def _check_rest(self, table: dict[str, Any], number: int) -> None:
+        """What is wrong with a claim beside its target or its inputs, which are none: to be mended in the same go."""
+        words = str(table["target"])
+        stand_in = SampledClaim(
+            name=table.get("name", words),
+            mechanism=_nothing,
+            inputs=(0, 1),
+            epsilon=table.get("epsilon", 0),
+            delta=table.get("delta", 0),
+            samples=table.get("samples", SAMPLES),
+            timeout=_timeout(table),
+            outputs=table.get("outputs", "bits"),
+            place=self._place(CLAIMS, number, ""),
+            target=words,
+        )
+        self._checked(stand_in, self._place(CLAIMS, number, ""))
 
     def _inputs(self, value: Any, place: Place) -> tuple[Any, Any] | None:
         if value is None:
@@ -303,3 +323,13 @@ def _named_apart(claims: list[Claim]) -> list[Claim]:
         seen.add(name)
         apart.append(claim if number == 1 else replace(claim, name=name))
     return apart
+
+
+def _timeout(table: dict[str, Any]) -> Any:
+    given = table.get("timeout")
+    return float(given) if isinstance(given, Decimal) else given
+
+
+def _nothing(data: Any, rng: Any, size: int) -> list[None]:
+    """Stands for a target that is none."""
+    return [None] * size

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 FORMS = "write module:name or path/to/file.py:name"
+MODULE_FORMS = "write package.module or path/to/file.py"
 _PREFIX = "_dpverify_target_"
 
 
@@ -72,17 +73,18 @@ def _is_dotted(name: str) -> bool:
     return all(part.isidentifier() for part in name.split("."))
 
 
-def load_module(place: str, words: str) -> ModuleType:
-    """The module that `place` (a dotted name, or a file that ends in .py) names. Raises InputError that begins with `words`."""
+def load_module(place: str, words: str, *, forms: str = FORMS) -> ModuleType:
+    """The module that `place` (a dotted name, or a file that ends in .py) names. Raises InputError that begins with `words` and
+    ends with the `forms` to write it in."""
     if place.endswith(".py"):
-        return _module_from_file(Path(place), words)
+        return _module_from_file(Path(place), words, forms)
     if "/" in place or not _is_dotted(place):
-        raise InputError(f"{words}: {place!r} is neither a file that ends in .py nor the name of a module; {FORMS}.")
+        raise InputError(f"{words}: {place!r} is neither a file that ends in .py nor the name of a module; {forms}.")
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # as `python -m` does
     try:
         if importlib.util.find_spec(place.partition(".")[0]) is None:
-            raise InputError(f"{words}: there is no module {place!r} here or among what is installed; {FORMS}.")
+            raise InputError(f"{words}: there is no module {place!r} here or among what is installed; {forms}.")
         with leaving.kept_here():
             return importlib.import_module(place)
     except (InputError, KeyboardInterrupt):
@@ -91,10 +93,10 @@ def load_module(place: str, words: str) -> ModuleType:
         raise _failed_import(place, words, error) from error
 
 
-def _module_from_file(path: Path, words: str) -> ModuleType:
+def _module_from_file(path: Path, words: str, forms: str) -> ModuleType:
     if not path.is_file():
         what = "is a directory" if path.is_dir() else "does not exist"
-        raise InputError(f"{words}: the file {path} {what}; {FORMS}.")
+        raise InputError(f"{words}: the file {path} {what}; {forms}.")
     resolved = path.resolve()
     known = sys.modules.get(path.stem)
     if known is not None and getattr(known, "__file__", None) == str(resolved):
