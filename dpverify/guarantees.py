@@ -49,8 +49,8 @@ class _Guarantee:
                 object.__setattr__(self, field.name, value)
 
     def __str__(self) -> str:
-        shown = (f"{field.name}={getattr(self, field.name)}" for field in fields(self))
-        return f"{type(self).__name__}({', '.join(shown)})"
+        values = (f"{field.name}={shown(getattr(self, field.name), str)}" for field in fields(self))
+        return f"{type(self).__name__}({', '.join(values)})"
 
     def implies(self, other: Guarantee) -> bool:
         """Whether every mechanism with this guarantee has `other`, by comparison of the parameters alone.

@@ -155,6 +155,32 @@ class TestBound:
         assert "Traceback" not in outcome.errors
         assert outcome.output == ""
 
+    LONG = "9" * 5000
+
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            (f"bounded-laplace --scale 1 --upper 1 --epsilon 1 --sensitivity {LONG}", "give at most 1"),
+            (f"bounded-laplace --scale 1 --upper 1 --epsilon 1 --lower {LONG}", "the domain is empty"),
+            (f"bounded-laplace --scale 1 --upper 1 --epsilon 1 --lower 0,{LONG}", "the domain is empty"),
+            (f"bounded-laplace --scale 1 --upper 1 --adjacency {LONG} --epsilon 1", "choose one of box, l2"),
+            ("bounded-gaussian --upper 1 --epsilon 1 --delta 1e-9999", "delta = 1e-9999: bounded outputs"),
+            (f"bounded-gaussian --upper 1 --epsilon 1 --delta 1/{LONG}", "ask for delta = 0"),
+            (f"k-norm --dimension 2 --p 2 --epsilon 1 --delta 1/{LONG}", "ask for delta = 0"),
+            (f"custom-noise --scale 1 --epsilon 1 --density {LONG}+", "no formula in x"),
+            (f"gaussian --sigma 1 --epsilon 1 --digits {LONG}", "is not a whole number"),
+            (f"gaussian --sigma 1 --epsilon 1 --nu {LONG}", "unrecognized arguments: --nu 999"),
+            ("gaussian --sigma 1 --epsilon=--", "epsilon = '--'"),
+            ("laplace --epsilon 1 --delta=-- --output-format csv", "delta = '--'"),
+        ],
+    )
+    def test_numbers_of_any_length_get_a_short_answer(self, dpverify, words: str, said: str) -> None:
+        outcome = dpverify("bound", *words.split())
+        assert outcome.code == 2
+        assert said in outcome.errors
+        assert "internal error" not in outcome.errors
+        assert len(outcome.errors) < 1200
+
     def test_an_impossible_request_is_refused_in_json_too(self, dpverify) -> None:
         outcome = dpverify("bound", "gaussian", "--epsilon", "1", "--delta", "0", "--output-format", "json")
         answer = json.loads(outcome.output)

@@ -133,3 +133,8 @@ def test_a_statement_about_random_data_implies_only_its_like() -> None:
 
 def test_the_words_of_a_verdict() -> None:
     assert [verdict.value for verdict in Verdict] == ["proved", "refuted", "not refuted", "undecided"]
+
+
+def test_a_guarantee_of_many_digits_is_shown_short() -> None:
+    assert str(ZCDP(rho="1e-5000")) == "ZCDP(rho=<Fraction that cannot be shown>)"
+    assert str(ZCDP(rho="1e-4000")).endswith("(4,003 characters))")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from flint import fmpq, fmpz
 
+from dpverify.arithmetic.exact import float_above, is_double
+from dpverify.errors import shown
+
 _POSITIONAL = range(-5, 21)
 """Powers of ten of the leading digit that are written out; others use scientific notation."""
 
@@ -15,6 +18,18 @@ def terminates(value: fmpq) -> bool:
         while rest % prime == 0:
             rest //= prime
     return rest == 1
+
+
+def brief(value: fmpq) -> str:
+    """An exact number as a message shows it: as a decimal where 17 digits or a double are all of it, else as a fraction,
+    which loses its middle where it is long."""
+    if value == 0:
+        return "0"
+    power = _leading_power(abs(value)) - 16
+    scaled = value / _ten(power)
+    if scaled.q == 1:
+        return written(int(scaled.p), power)
+    return repr(float_above(value)) if is_double(value) else shown(value, str)
 
 
 def below(value: fmpq, digits: int) -> str:

@@ -117,6 +117,10 @@ def _from_other(value: Any, name: str) -> fmpq:
         return fmpq(int(mantissa)) * fmpq(2) ** int(exponent)
     if getattr(value, "is_Rational", False):
         return fmpq(int(value.p), int(value.q))
+    if hasattr(value, "exact_upper"):
+        raise InputError(
+            f"{name} = {shown(value)}: an enclosure is two numbers; give its .upper or its .lower, whichever side is safe."
+        )
     raise InputError(f"{name} = {shown(value)}: a rational number is needed, not {type(value).__name__}; {_FORMS}.")
 
 

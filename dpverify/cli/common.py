@@ -12,12 +12,13 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dpverify.errors import InputError
+from dpverify.errors import InputError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
 
+_ONLY_DASHES = re.compile(r"--[a-z-]+=--")
 _NEGATIVE = re.compile(r"-\.?\d.*")
 
 
@@ -38,8 +39,15 @@ def options_of(verb: str, purpose: str, home: ModuleType, words: Sequence[str]) 
     formats = getattr(home, "FORMATS", ("text", "json"))
     output.add_argument("--output-format", choices=formats, default="text", help="default: text")
     output.add_argument("--output", metavar="FILE", help="write the result to FILE instead of standard output")
-    # argparse takes -1e-6 and -1/2 for options. A leading blank makes them values; every reader of a number ignores it.
-    return parser.parse_args([" " + word if _NEGATIVE.fullmatch(word) else word for word in words])
+    # argparse takes -1e-6 and -1/2 for options, and drops the value of --option=--. A leading blank makes them values; every
+    # reader of a number ignores it.
+    return parser.parse_args([_kept(word) for word in words])
+
+
+def _kept(word: str) -> str:
+    if _NEGATIVE.fullmatch(word):
+        return " " + word
+    return word.replace("=", "= ", 1) if _ONLY_DASHES.fullmatch(word) else word
 
 
 class _Parser(argparse.ArgumentParser):
@@ -55,7 +63,8 @@ class _Parser(argparse.ArgumentParser):
             begun = [option for option in options if len(word) > 3 and option.startswith(word)]
             close += begun or get_close_matches(word, options, n=1, cutoff=0.7)
         meant = f"; did you mean {' or '.join(close)}?" if close and message.startswith("unrecognized") else "."
-        super().error(f"{message}{meant} `{self.prog} --help` shows the options and an example.")
+        said = " ".join(shown(word, str) for word in message.split())
+        super().error(f"{said}{meant} `{self.prog} --help` shows the options and an example.")
 
 
 def text(word: str) -> str:
@@ -68,7 +77,7 @@ def whole(word: str) -> int:
     plain = word.strip().replace("_", "")
     match = re.fullmatch(r"([+-]?\d{1,19})(?:\*\*(\d{1,2})|[eE]\+?(\d{1,2}))?", plain, re.ASCII)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{word.strip()!r} is not a whole number; write 1000000, 1e6 or 10**6")
+        raise argparse.ArgumentTypeError(f"{shown(word.strip())} is not a whole number; write 1000000, 1e6 or 10**6")
     number, power, exponent = match.groups()
     if power is not None:
         return int(pow(int(number), int(power)))

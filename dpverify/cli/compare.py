@@ -30,8 +30,10 @@ def run(options: argparse.Namespace) -> int:
     Rows that cannot be answered say why. What was computed before an interruption is printed before it takes its course.
     """
     from dpverify.cli.progress import Progress
+    from dpverify.enclose.refine import check_digits
     from dpverify.mechanisms._comparison import entries, ranked
 
+    check_digits(options.digits)
     request = {name: getattr(options, name) for name in ("epsilon", "delta", "sensitivity")}
     contenders: list[Any] = []
     computed = entries(**request)

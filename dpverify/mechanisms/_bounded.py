@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from flint import arb, fmpq
 
 from dpverify.arithmetic.balls import BALLS
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.arithmetic.powers import exact_power
@@ -305,7 +306,7 @@ class BoundedOutput(Mechanism):
 
     def _refuse_impossible_bound(self, eps: fmpq, delta: fmpq) -> None:
         if delta > 0:
-            raise _bounded_engine.not_covered(self, f"delta = {delta}")
+            raise _bounded_engine.not_covered(self, f"delta = {brief(delta)}")
         if eps == 0:
             raise ImpossibleRequest(
                 "epsilon = 0 and delta = 0: only an output that does not depend on the true answer satisfies that; give"
@@ -314,7 +315,7 @@ class BoundedOutput(Mechanism):
 
     def _refuse_impossible_epsilon(self, delta: fmpq) -> None:
         if delta > 0:
-            raise _bounded_engine.not_covered(self, f"delta = {delta}")
+            raise _bounded_engine.not_covered(self, f"delta = {brief(delta)}")
 
 
 def _about(solved: str, level: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from flint import arb, fmpq
 
 from dpverify.arithmetic.balls import BALLS
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.enclose.decide import is_above
 from dpverify.enclose.refine import enclose
@@ -35,8 +36,10 @@ def delta(mechanism: BoundedOutput, eps: fmpq, digits: int) -> Enclosure:
     if covers(eps):
         return Enclosure(fmpq(0), digits=digits)
     if eps < 0 and mechanism.is_exact and covers(-eps):
-        return enclose(lambda bits: -BALLS.expm1(arb(eps)), digits, what=lambda: f"delta at epsilon = {eps}", within=(0, 1))
-    raise not_covered(mechanism, f"delta at epsilon = {eps}, which is below the pure-DP level")
+        return enclose(
+            lambda bits: -BALLS.expm1(arb(eps)), digits, what=lambda: f"delta at epsilon = {brief(eps)}", within=(0, 1)
+        )
+    raise not_covered(mechanism, f"delta at epsilon = {brief(eps)}, which is below the pure-DP level")
 
 
 def epsilon(mechanism: BoundedOutput, exact_delta: fmpq, digits: int) -> Enclosure:
@@ -58,7 +61,7 @@ def scale(mechanism: BoundedOutput, eps: fmpq, exact_delta: fmpq, sensitivity: R
     return enclose(
         lambda bits: mechanism.scale_of(BALLS, _theta(needed, eps, bits)),
         digits,
-        what=lambda: f"{mechanism.scale_name} at epsilon = {eps}",
+        what=lambda: f"{mechanism.scale_name} at epsilon = {brief(eps)}",
     )
 
 
@@ -69,7 +72,9 @@ def looseness(first: Requirement, second: Requirement, eps: fmpq, digits: int) -
         if ratio is not None:
             return Enclosure(ratio, digits=digits)
     return enclose(
-        lambda bits: _theta(first, eps, bits) / _theta(second, eps, bits), digits, what=lambda: f"a ratio at epsilon = {eps}"
+        lambda bits: _theta(first, eps, bits) / _theta(second, eps, bits),
+        digits,
+        what=lambda: f"a ratio at epsilon = {brief(eps)}",
     )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dpverify.arithmetic.balls import BALLS
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.exact import to_exact
 from dpverify.errors import InputError
 from dpverify.mechanisms._parameters import as_given
@@ -81,8 +82,8 @@ def _on_grid(mechanism: TruncatedOutput | InflatedOutput, granularity: Any) -> S
     for length in domain.lengths:
         if step <= 0 or (length / step).q != 1:
             raise InputError(
-                f"granularity = {granularity}: it must divide the length {as_given(length)} of the domain, so that both bounds"
-                f" lie on the grid; give {as_given(length)} divided by a whole number."
+                f"granularity = {granularity}: it must divide the length {brief(length)} of the domain, so that both bounds"
+                f" lie on the grid; give {brief(length)} divided by a whole number."
             )
 
     def release(data: Any, rng: np.random.Generator, size: int) -> NDArray[Any]:

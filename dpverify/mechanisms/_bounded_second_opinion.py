@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from flint import fmpq
 
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.multiprecision import MultiprecisionArithmetic
 from dpverify.enclose.second_opinion import settled
 from dpverify.errors import PrecisionError
@@ -30,7 +31,7 @@ def delta(mechanism: BoundedOutput, eps: fmpq, digits: int) -> mpf:
         return m.rational(0)
     if mechanism.is_exact and -level >= loss:
         return -m.expm1(level)
-    raise not_covered(mechanism, f"delta at epsilon = {eps}, which is below the pure-DP level")
+    raise not_covered(mechanism, f"delta at epsilon = {brief(eps)}, which is below the pure-DP level")
 
 
 def epsilon(mechanism: BoundedOutput, exact_delta: fmpq, digits: int) -> mpf:
@@ -43,7 +44,9 @@ def scale(mechanism: BoundedOutput, eps: fmpq, exact_delta: fmpq, sensitivity: R
     """The least scale, to about `digits` digits."""
     needed = mechanism.requirement(sensitivity)
     return settled(
-        lambda m: mechanism.scale_of(m, _theta(needed, m, eps)), digits, what=f"{mechanism.scale_name} at epsilon = {eps}"
+        lambda m: mechanism.scale_of(m, _theta(needed, m, eps)),
+        digits,
+        what=f"{mechanism.scale_name} at epsilon = {brief(eps)}",
     )
 
 

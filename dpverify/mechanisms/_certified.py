@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from flint import arb, fmpq
 
 from dpverify.arithmetic.balls import BALLS
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.rationals import rational_value
 from dpverify.enclose.decide import is_above
@@ -37,7 +38,7 @@ def delta(noise: AdditiveNoise, eps: fmpq, digits: int) -> Enclosure:
             return -BALLS.expm1(arb(eps))
         return noise.profile(BALLS, arb(eps), arb(d))
 
-    return enclose(value, digits, what=lambda: f"delta of {noise!r} at epsilon = {eps}", within=(0, 1))
+    return enclose(value, digits, what=lambda: f"delta of {noise!r} at epsilon = {brief(eps)}", within=(0, 1))
 
 
 def epsilon(noise: AdditiveNoise, exact_delta: fmpq, digits: int) -> Enclosure:
@@ -76,7 +77,7 @@ def epsilon(noise: AdditiveNoise, exact_delta: fmpq, digits: int) -> Enclosure:
         )
         return arb(limit) * y / (1 + y)
 
-    return enclose(value, digits, what=lambda: f"epsilon of {noise!r} at delta = {exact_delta}")
+    return enclose(value, digits, what=lambda: f"epsilon of {noise!r} at delta = {brief(exact_delta)}")
 
 
 def scale(noise: AdditiveNoise, eps: fmpq, exact_delta: fmpq, sensitivity: fmpq, digits: int) -> Enclosure:
@@ -87,7 +88,7 @@ def scale(noise: AdditiveNoise, eps: fmpq, exact_delta: fmpq, sensitivity: fmpq,
     def value(bits: int) -> arb:
         return arb(sensitivity) / _shift(noise, eps, exact_delta, bits)
 
-    return enclose(value, digits, what=lambda: f"{noise.scale_name} at epsilon = {eps}, delta = {exact_delta}")
+    return enclose(value, digits, what=lambda: f"{noise.scale_name} at epsilon = {brief(eps)}, delta = {brief(exact_delta)}")
 
 
 def absolute_moment(noise: AdditiveNoise, order: int, digits: int) -> Enclosure:

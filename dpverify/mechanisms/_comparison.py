@@ -15,6 +15,8 @@ from dpverify.mechanisms import by_name, names
 from dpverify.mechanisms._parameters import checked_delta, checked_epsilon, checked_sensitivity
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from dpverify.arithmetic.enclosure import Enclosure
 
 
@@ -36,6 +38,14 @@ class Contender:
         """The calibrated scale, None where there is none."""
         return None if self.member is None else getattr(self.member, self.scale_name)
 
+    @property
+    def ends(self) -> tuple[Fraction | float, Fraction | float]:
+        """The mean squared error, bounded from above and from below: what is ranked."""
+        assert self.error is not None
+        if self.error.is_infinite:
+            return float("inf"), float("inf")
+        return self.error.exact_upper, self.error.exact_lower
+
 
 def entries(epsilon: Number, delta: Number, sensitivity: Number) -> list[Callable[[int], Contender]]:
     """What is to be computed, one call with a number of digits a row. Raises InputError for numbers that make no sense."""
@@ -48,10 +58,19 @@ def entries(epsilon: Number, delta: Number, sensitivity: Number) -> list[Callabl
 
 
 def ranked(contenders: list[Contender]) -> list[Contender]:
-    """The least mean squared error first; those without one last."""
+    """The least mean squared error first; those without one last. Doubles would not do: errors may be beyond them."""
     answered = [one for one in contenders if one.error is not None]
     refused = [one for one in contenders if one.error is None]
-    return [*sorted(answered, key=lambda one: (one.error.upper, one.mechanism, one.shape)), *refused]  # type: ignore[union-attr]
+    return [*sorted(answered, key=lambda one: (one.ends, one.mechanism, one.shape)), *refused]
+
+
+def ranks(answered: list[Contender]) -> list[int]:
+    """The place of each in a ranking. Errors that are not told apart at these digits, or are equal, share the first place."""
+    places: list[int] = []
+    for place, one in enumerate(answered, start=1):
+        shared = place > 1 and one.ends[1] <= answered[place - 2].ends[0]
+        places.append(places[-1] if shared else place)
+    return places
 
 
 def _entries(request: dict[str, Any]) -> Iterator[Callable[[int], Contender]]:

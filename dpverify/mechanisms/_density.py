@@ -46,6 +46,10 @@ _STEEP = 30
 _DOUBLINGS = 3000
 
 
+def _anew(expression: sympy.Expr, is_proportional: bool) -> Density:
+    return Density(expression, is_proportional=is_proportional)
+
+
 class Density:
     """A function f on the line that is proved to be a density, or proportional to one. Made by `density_of`."""
 
@@ -65,6 +69,9 @@ class Density:
 
     def __hash__(self) -> int:
         return hash((self.expression, self.is_proportional))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _anew, (self.expression, self.is_proportional)  # what is compiled from the formula is compiled again
 
     def __str__(self) -> str:
         return f"{'~ ' if self.is_proportional else ''}{self.expression}"

@@ -14,7 +14,7 @@ import sympy
 from flint import arb, fmpq
 
 from dpverify.arithmetic.balls import BALLS
-from dpverify.errors import NotCovered
+from dpverify.errors import NotCovered, shown
 from dpverify.mechanisms._density_forms import is_positive, logarithm
 from dpverify.mechanisms._density_text import X
 from dpverify.mechanisms._density_tree import Unbounded, compiled, range_beyond
@@ -78,8 +78,9 @@ def _tail(term: sympy.Expr, kink: fmpq) -> Tail:
     if degrees:
         return Tail(term=compiled(term), start=degrees[0][0], degrees=tuple(degrees))
     raise NotCovered(
-        f"density: the tail of {term} is not bounded here; it must fall at least like a power of x above 1. Writing it with "
-        "exp(-x) rather than exp(x) in denominators, or as a sum of positive terms, may help; so may a bounded support."
+        f"density: the tail of {shown(term, str)} is not bounded here; it must fall at least like a power of x above 1."
+        " Writing it with exp(-x) rather than exp(x) in denominators, or as a sum of positive terms, may help; so may a"
+        " bounded support."
     )
 
 

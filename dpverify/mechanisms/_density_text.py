@@ -12,7 +12,7 @@ from typing import Any
 
 import sympy
 
-from dpverify.errors import InputError
+from dpverify.errors import InputError, shown
 
 X = sympy.Symbol("x", real=True)
 """The variable of every density, once it is read."""
@@ -44,7 +44,7 @@ def read(value: Any) -> sympy.Expr:
     symbols = sorted(value.free_symbols, key=str)
     if len(symbols) != 1:
         names = ", ".join(map(str, symbols)) or "none"
-        raise InputError(f"density = {value}: it must have exactly one free symbol, its variable (it has {names}).")
+        raise InputError(f"density = {shown(value, str)}: it must have exactly one free symbol, its variable (it has {names}).")
     found: sympy.Expr = value.xreplace({symbols[0]: X}).doit()
     return found
 
@@ -71,7 +71,9 @@ def _from_text(text: str) -> sympy.Expr:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"density = {text!r}: this is no formula in x ({error}); write for example exp(-abs(x))/2.") from None
+        raise InputError(
+            f"density = {shown(text)}: this is no formula in x ({error}); write for example exp(-abs(x))/2."
+        ) from None
 
 
 def _read(node: ast.expr, text: str) -> Any:
@@ -91,4 +93,4 @@ def _read(node: ast.expr, text: str) -> Any:
         return FUNCTIONS[node.func.id](_read(node.args[0], text))
     what = ast.get_source_segment(text, node)
     known = ", ".join(sorted({*FUNCTIONS, *_CONSTANTS}))
-    raise InputError(f"density = {text!r}: {what!r} is not known here; known are numbers, + - * / **, {known}.")
+    raise InputError(f"density = {shown(text)}: {shown(what)} is not known here; known are numbers, + - * / **, {known}.")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from flint import arb, ctx, fmpq
 
 from dpverify.arithmetic.balls import BALLS
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.derivatives import DerivativeArithmetic, Dual
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.enclose.refine import enclose
@@ -46,7 +47,9 @@ def scale(noise: AdditiveNoise, eps: fmpq, delta: fmpq, reading: str, digits: in
     def value(bits: int) -> arb:
         return arb(sensitivity) / _shift(noise, eps, tail, bits)
 
-    return enclose(value, digits, what=lambda: f"{noise.scale_name} at epsilon = {eps}, P(loss > epsilon) = {delta}")
+    return enclose(
+        value, digits, what=lambda: f"{noise.scale_name} at epsilon = {brief(eps)}, P(loss > epsilon) = {brief(delta)}"
+    )
 
 
 def _shift(noise: AdditiveNoise, eps: fmpq, tail: fmpq, bits: int) -> arb:

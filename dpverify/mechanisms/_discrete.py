@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from flint import arb, fmpq
 
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import Number
 from dpverify.enclose.refine import check_digits, enclose
@@ -75,7 +76,7 @@ def certified_delta(noise: Any, eps: fmpq, digits: int) -> Enclosure:
     """delta(eps) of a mechanism whose one pair is `noise.pair()`."""
     pair = noise.pair()
     return enclose(
-        lambda bits: pair.hockey_stick(eps), digits, what=lambda: f"delta of {noise!r} at epsilon = {eps}", within=(0, 1)
+        lambda bits: pair.hockey_stick(eps), digits, what=lambda: f"delta of {noise!r} at epsilon = {brief(eps)}", within=(0, 1)
     )
 
 

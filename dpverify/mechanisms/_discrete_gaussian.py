@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Self
 
 from flint import arb, fmpq
 
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.enclose.decide import is_above
 from dpverify.enclose.refine import enclose
@@ -141,7 +142,7 @@ def epsilon(noise: Any, exact_delta: fmpq, digits: int) -> Enclosure:
     v, d = pair.v, pair.shift
 
     def exceeds(eps: fmpq) -> bool:
-        return is_above(lambda: pair.hockey_stick(eps), exact_delta, what=lambda: f"delta({eps}) of {noise!r}")
+        return is_above(lambda: pair.hockey_stick(eps), exact_delta, what=lambda: f"delta({brief(eps)}) of {noise!r}")
 
     if not exceeds(fmpq(0)):
         return Enclosure(fmpq(0), digits=digits)
@@ -161,7 +162,7 @@ def epsilon(noise: Any, exact_delta: fmpq, digits: int) -> Enclosure:
     return enclose(
         lambda bits: ((tail(v, high - d) - arb(exact_delta)) / tail(v, high)).log(),
         digits,
-        what=lambda: f"epsilon of {noise!r} at delta = {exact_delta}",
+        what=lambda: f"epsilon of {noise!r} at delta = {brief(exact_delta)}",
     )
 
 
@@ -180,7 +181,7 @@ def least_sigma(eps: fmpq, exact_delta: fmpq, d: int, digits: int, *, beyond: fm
         safe_threshold=d // 2 + 1,
         beyond=beyond,
     )
-    return enclose(search.enclosed, digits, what=lambda: f"sigma at epsilon = {eps}, delta = {exact_delta}")
+    return enclose(search.enclosed, digits, what=lambda: f"sigma at epsilon = {brief(eps)}, delta = {brief(exact_delta)}")
 
 
 def satisfies(sigma: fmpq, eps: fmpq, exact_delta: fmpq, d: int) -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from flint import arb, fmpq
 
 from dpverify.arithmetic.balls import BALLS
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.enclose.decide import is_above, whole_part
@@ -149,7 +150,7 @@ def epsilon(noise: Any, exact_delta: fmpq, digits: int) -> Enclosure:
     return enclose(
         lambda bits: epsilon_on_piece(BALLS, exact_delta, pair.scale, pair.shift, steps),
         digits,
-        what=lambda: f"epsilon of {noise!r} at delta = {exact_delta}",
+        what=lambda: f"epsilon of {noise!r} at delta = {brief(exact_delta)}",
     )
 
 
@@ -169,7 +170,7 @@ def scale(noise: Any, eps: fmpq, exact_delta: fmpq, sensitivity: fmpq, digits: i
         return Enclosure(d / eps, digits=digits)
 
     def what() -> str:
-        return f"scale at epsilon = {eps}, delta = {exact_delta}"
+        return f"scale at epsilon = {brief(eps)}, delta = {brief(exact_delta)}"
 
     t = _threshold_at_scale(eps, exact_delta, d, what)
 

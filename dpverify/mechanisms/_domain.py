@@ -8,8 +8,9 @@ from typing import Any
 
 from flint import fmpq
 
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.powers import exact_power
-from dpverify.errors import InputError
+from dpverify.errors import InputError, shown
 from dpverify.mechanisms._parameters import (
     ChoiceParameter,
     VectorParameter,
@@ -68,7 +69,7 @@ def reach(sensitivity: Any, adjacency: str) -> Reach:
     if adjacency == BOX:
         if isinstance(sensitivity, str) and _ROOT.fullmatch(sensitivity):
             raise InputError(
-                f"sensitivity = {sensitivity}: the shift of a coordinate must be rational; give a decimal above it."
+                f"sensitivity = {shown(sensitivity, str)}: the shift of a coordinate must be rational; give a decimal above it."
             )
         listed = numbers(sensitivity, "sensitivity")
         return Reach(tuple(checked_sensitivity(one) for one in listed), None)
@@ -80,7 +81,7 @@ def reach(sensitivity: Any, adjacency: str) -> Reach:
     listed = numbers(sensitivity, "sensitivity")
     if len(listed) != 1:
         raise InputError(
-            f"sensitivity = {sensitivity!r}: with adjacency = 'l2' it is one distance; give a number, or text such as"
+            f"sensitivity = {shown(sensitivity)}: with adjacency = 'l2' it is one distance; give a number, or text such as"
             " 'sqrt(20)', or use adjacency = 'box' for one shift a coordinate."
         )
     return Reach(None, checked_sensitivity(listed[0]) ** 2)
@@ -122,26 +123,28 @@ class Domain:
             for shift, length in zip(shifts, self.lengths, strict=True):
                 if shift > length:
                     raise InputError(
-                        f"sensitivity = {as_given(shift)}: true answers lie in a domain of length {as_given(length)} and cannot"
-                        f" be farther apart; give at most {as_given(length)}."
+                        f"sensitivity = {brief(shift)}: true answers lie in a domain of length {brief(length)} and cannot"
+                        f" be farther apart; give at most {brief(length)}."
                     )
         elif within.radius_squared is not None:
             diagonal = sum((length**2 for length in self.lengths), fmpq(0))
             if within.radius_squared > diagonal:
                 raise InputError(
-                    f"sensitivity = {within.as_given()}: the diagonal of the domain is sqrt({diagonal}), and true answers"
-                    " cannot be farther apart; give at most that."
+                    f"sensitivity = {shown(within.as_given(), str)}: the diagonal of the domain is sqrt({brief(diagonal)}),"
+                    " and true answers cannot be farther apart; give at most that."
                 )
 
     def point(self, at: Any) -> tuple[fmpq, ...]:
         """A true answer within the domain, or an InputError."""
         place = numbers(at, "true answer")
         if len(place) != self.dimensions:
-            raise InputError(f"true answer = {at!r}: the domain has {self.dimensions} coordinate(s); give one number for each.")
+            raise InputError(
+                f"true answer = {shown(at)}: the domain has {self.dimensions} coordinate(s); give one number for each."
+            )
         for x, a, b in zip(place, self.low, self.high, strict=True):
             if not a <= x <= b:
                 raise InputError(
-                    f"true answer = {as_given(x)}: it must lie in the domain [{as_given(a)}, {as_given(b)}]; clamp it first, or"
+                    f"true answer = {brief(x)}: it must lie in the domain [{brief(a)}, {brief(b)}]; clamp it first, or"
                     " widen the domain."
                 )
         return place
@@ -155,5 +158,5 @@ def domain(lower: tuple[fmpq, ...], upper: tuple[fmpq, ...]) -> Domain:
         raise InputError(f"lower has {len(lower)} coordinates and upper {len(upper)}: give one number, or as many in both.")
     for a, b in zip(low, high, strict=True):
         if not a < b:
-            raise InputError(f"lower = {as_given(a)}, upper = {as_given(b)}: the domain is empty; give lower < upper.")
+            raise InputError(f"lower = {brief(a)}, upper = {brief(b)}: the domain is empty; give lower < upper.")
     return Domain(low, high)

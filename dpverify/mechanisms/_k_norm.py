@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from flint import arb, fmpq
 
 from dpverify.arithmetic.balls import BALLS
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.enclose.decide import is_above
 from dpverify.enclose.refine import enclose
@@ -51,8 +52,10 @@ def delta(mechanism: KNorm, eps: fmpq, digits: int) -> Enclosure:
     if covers(eps):
         return Enclosure(fmpq(0), digits=digits)
     if times == 1 and covers(-eps):
-        return enclose(lambda bits: -BALLS.expm1(arb(eps)), digits, what=lambda: f"delta at epsilon = {eps}", within=(0, 1))
-    raise not_covered(f"delta at epsilon = {eps}, which is below the pure-DP level")
+        return enclose(
+            lambda bits: -BALLS.expm1(arb(eps)), digits, what=lambda: f"delta at epsilon = {brief(eps)}", within=(0, 1)
+        )
+    raise not_covered(f"delta at epsilon = {brief(eps)}, which is below the pure-DP level")
 
 
 def epsilon(mechanism: KNorm, exact_delta: fmpq, digits: int) -> Enclosure:

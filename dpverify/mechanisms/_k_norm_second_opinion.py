@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from flint import fmpq
 
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.multiprecision import MultiprecisionArithmetic
 from dpverify.enclose.second_opinion import settled
 from dpverify.mechanisms import _second_opinion
@@ -28,7 +29,7 @@ def delta(mechanism: KNorm, eps: fmpq, digits: int) -> mpf:
         return m.rational(0)
     if mechanism.times == 1 and -m.exact(eps) >= loss:
         return -m.expm1(m.exact(eps))
-    raise not_covered(f"delta at epsilon = {eps}, which is below the pure-DP level")
+    raise not_covered(f"delta at epsilon = {brief(eps)}, which is below the pure-DP level")
 
 
 def epsilon(mechanism: KNorm, exact_delta: fmpq, digits: int) -> mpf:

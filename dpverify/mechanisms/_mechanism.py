@@ -153,6 +153,9 @@ class Mechanism:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable; make a new one with {name}={value!r}.")
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable; {name} stays.")
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
@@ -279,10 +282,12 @@ class Mechanism:
 
 
 def _written(value: Any) -> str:
-    try:
-        return str(value)
-    except ValueError:  # a fraction with more digits than Python writes
-        return shown(to_exact(value, "a parameter"), str)
+    """A parameter as it may be handed in again: 1/3 as text, since without quotes it would be the double below it."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_written, value))})"
+    if isinstance(value, (int, float, str)):
+        return repr(value)
+    return repr(shown(fmpq(value.numerator, value.denominator), str)) if hasattr(value, "numerator") else repr(str(value))
 
 
 def unknown_arithmetic(arithmetic: str) -> InputError:

@@ -86,7 +86,7 @@ class ChoiceParameter(Parameter):
     def checked(self, value: Number) -> str:
         """`value` if it is one of the choices."""
         if not isinstance(value, str) or value not in self.choices:
-            raise InputError(f"{self.name} = {value!r}: choose one of {', '.join(self.choices)}.")
+            raise InputError(f"{self.name} = {shown(value)}: choose one of {', '.join(self.choices)}.")
         return value
 
 
@@ -113,7 +113,7 @@ def numbers(value: Any, name: str) -> tuple[fmpq, ...]:
     except TypeError:
         listed = [value]
     if not listed:
-        raise InputError(f"{name} = {value!r}: no number at all; give one, or one a coordinate.")
+        raise InputError(f"{name} = {shown(value)}: no number at all; give one, or one a coordinate.")
     return tuple(to_exact(one, name) for one in listed)
 
 

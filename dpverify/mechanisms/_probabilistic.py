@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from flint import arb, fmpq
 
 from dpverify.arithmetic.balls import BALLS
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import Number, rational_power
 from dpverify.enclose.refine import enclose
@@ -55,7 +56,9 @@ def scale(noise: PowerLawNoise, epsilon: Number, delta: Number, reading: str, di
             return arb(sensitivity) / (u * (ratio.log1p() / arb(p)).expm1())
         return arb(sensitivity) / (u * ((1 + ratio) ** arb(1 / p) + 1))
 
-    return enclose(value, digits, what=lambda: f"{noise.scale_name} at epsilon = {eps}, P(loss > epsilon) = {exact_delta}")
+    return enclose(
+        value, digits, what=lambda: f"{noise.scale_name} at epsilon = {brief(eps)}, P(loss > epsilon) = {brief(exact_delta)}"
+    )
 
 
 def _outside(delta: fmpq, reading: str) -> tuple[fmpq, int]:

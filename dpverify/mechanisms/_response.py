@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from flint import arb, fmpq
 
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import Number
 from dpverify.enclose.refine import enclose
@@ -125,7 +126,9 @@ class _Certified:
         odds = (1 - flip - exact_delta) * (mechanism.values - 1) / flip
         if odds <= 1:
             return Enclosure(fmpq(0), digits=digits)
-        return enclose(lambda bits: arb(odds).log(), digits, what=lambda: f"epsilon of {mechanism!r} at delta = {exact_delta}")
+        return enclose(
+            lambda bits: arb(odds).log(), digits, what=lambda: f"epsilon of {mechanism!r} at delta = {brief(exact_delta)}"
+        )
 
     @staticmethod
     def scale(mechanism: Response, eps: fmpq, exact_delta: fmpq, sensitivity: fmpq, digits: int) -> Enclosure:
@@ -137,4 +140,4 @@ class _Certified:
         def value(bits: int) -> arb:
             return arb((1 - exact_delta) * others) / (others + arb(eps).exp())
 
-        return enclose(value, digits, what=lambda: f"flip at epsilon = {eps}, delta = {exact_delta}")
+        return enclose(value, digits, what=lambda: f"flip at epsilon = {brief(eps)}, delta = {brief(exact_delta)}")

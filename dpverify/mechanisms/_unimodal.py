@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from flint import arb, fmpq
 
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.errors import ImpossibleRequest
 from dpverify.mechanisms._additive import AdditiveNoise
@@ -152,7 +153,9 @@ class UnimodalNoise(AdditiveNoise):
             )
         if eps == 0:
             raise ImpossibleRequest("epsilon = 0 and delta = 0: no noise hides everything; give epsilon > 0 or delta > 0.")
-        raise ImpossibleRequest(f"delta = 0: no {scale} of {name} noise has a largest loss of {eps} or less; give delta > 0.")
+        raise ImpossibleRequest(
+            f"delta = 0: no {scale} of {name} noise has a largest loss of {brief(eps)} or less; give delta > 0."
+        )
 
     def _refuse_impossible_epsilon(self, delta: fmpq) -> None:
         if delta == 0 and self.loss_limit(self.shift) is None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from flint import arb, ctx, fmpq
 
 from dpverify.arithmetic.balls import BALLS
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.enclose.decide import is_above
 from dpverify.enclose.refine import enclose
@@ -76,7 +77,7 @@ class Engine:
             forward = m.exact(inner) if isinstance(inner, fmpq) else value_at(noise, m, size, d)
             return forward if eps >= 0 else m.exp(m.exact(eps)) * forward - m.expm1(m.exact(eps))
 
-        return self.settle(value, digits, lambda: f"delta of {noise!r} at epsilon = {eps}", within=(0, 1))
+        return self.settle(value, digits, lambda: f"delta of {noise!r} at epsilon = {brief(eps)}", within=(0, 1))
 
     # epsilon
 
@@ -84,7 +85,7 @@ class Engine:
         """The least epsilon >= 0, for a delta at which there is one."""
         d = noise.shift
         limit = noise.loss_limit(d)
-        what = f"epsilon of {noise!r} at delta = {delta}"
+        what = f"epsilon of {noise!r} at delta = {brief(delta)}"
         if delta == 0 and limit is not None:
             return self.settle(lambda m, bits: limit if isinstance(limit, fmpq) else as_value(m, limit), digits, lambda: what)
         if covers(noise, delta, d):
@@ -112,7 +113,7 @@ class Engine:
     def scale(self, noise: UnimodalNoise, eps: fmpq, delta: fmpq, sensitivity: fmpq, digits: int) -> Any:
         """The least scale, for a possible request."""
         at_limit = noise.shift_at_limit(eps)
-        what = f"{noise.scale_name} at epsilon = {eps}, delta = {delta}"
+        what = f"{noise.scale_name} at epsilon = {brief(eps)}, delta = {brief(delta)}"
         if delta == 0:
             if isinstance(at_limit, fmpq):
                 return self.settle(lambda m, bits: sensitivity / at_limit, digits, lambda: what)

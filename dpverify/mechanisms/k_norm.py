@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from flint import fmpq
 
 from dpverify.arithmetic.balls import BALLS
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.interface import Arithmetic, Value
 from dpverify.arithmetic.powers import exact_power
@@ -204,4 +205,4 @@ class KNorm(Mechanism):
 
     def _refuse_impossible_epsilon(self, delta: fmpq) -> None:
         if delta > 0 and self.exact_parameters["dimension"] > 1:
-            raise _k_norm.not_covered(f"delta = {delta}")
+            raise _k_norm.not_covered(f"delta = {brief(delta)}")

@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 from flint import arb, fmpq
 
 from dpverify.arithmetic.balls import BALLS
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import Number
 from dpverify.arithmetic.interface import Arithmetic, Value
@@ -161,7 +162,7 @@ class TruncatedLaplace(BoundedSupportNoise):
         return enclose(
             lambda bits: (arb(eps).expm1() / arb(2 * exact_delta)).log1p(),
             check_digits(digits),
-            what=lambda: f"the cutoff at epsilon = {eps}, delta = {exact_delta}",
+            what=lambda: f"the cutoff at epsilon = {brief(eps)}, delta = {brief(exact_delta)}",
         )
 
     @classmethod

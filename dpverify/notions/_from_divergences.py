@@ -5,6 +5,7 @@ from __future__ import annotations
 from flint import arb, fmpq
 
 from dpverify.arithmetic.balls import BALLS
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.powers import exact_power
 from dpverify.enclose.decide import is_above
@@ -91,7 +92,7 @@ def _gaussian_delta(mu: fmpq, eps: fmpq, wish: Wish) -> Enclosure:
     return enclose(
         lambda bits: gaussian_profile(BALLS, arb(eps), arb(mu)) if mu > 0 else _ZERO,
         wish.digits,
-        what=lambda: f"delta at epsilon = {eps} of {mu}-GDP",
+        what=lambda: f"delta at epsilon = {brief(eps)} of {mu}-GDP",
         within=(0, 1),
     )
 
@@ -112,7 +113,7 @@ def _gaussian_epsilon(mu: fmpq, level: fmpq, wish: Wish) -> Enclosure:
             bits=bits,
         )
 
-    return enclose(value, wish.digits, what=lambda: f"epsilon at delta = {level} of {mu}-GDP")
+    return enclose(value, wish.digits, what=lambda: f"epsilon at delta = {brief(level)} of {mu}-GDP")
 
 
 def gaussian_to_zcdp(given: GaussianDP, wish: Wish) -> Conversion:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from flint import arb, fmpq
 
+from dpverify.arithmetic.decimals import brief
 from dpverify.enclose.refine import enclose
 from dpverify.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from dpverify.notions._checks import checked_delta, checked_epsilon
@@ -27,7 +28,7 @@ def pure_to_approx(given: PureDP, wish: Wish) -> Conversion:
         def delta(bits: int) -> arb | fmpq:
             return _ZERO if eps >= e else (arb(e).exp() - arb(eps).exp()) / (1 + arb(e).exp())
 
-        found = enclose(delta, wish.digits, what=lambda: f"delta at epsilon = {eps} from {given}", within=(0, 1))
+        found = enclose(delta, wish.digits, what=lambda: f"delta at epsilon = {brief(eps)} from {given}", within=(0, 1))
         return curve_point(given, found, eps, solved, tight=True, because="randomized response is the worst pair")
     level = checked_delta(wish.delta)
 
@@ -35,7 +36,7 @@ def pure_to_approx(given: PureDP, wish: Wish) -> Conversion:
         inside = arb(e).exp() - arb(level) * (1 + arb(e).exp())
         return arb(e) if level == 0 else inside.max(arb(1)).log()
 
-    found = exactly(e, wish) if level == 0 else enclose(epsilon, wish.digits, what=lambda: f"epsilon at delta = {level}")
+    found = exactly(e, wish) if level == 0 else enclose(epsilon, wish.digits, what=lambda: f"epsilon at delta = {brief(level)}")
     return curve_point(given, found, level, solved, tight=True, because="randomized response is the worst pair")
 
 

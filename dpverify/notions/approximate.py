@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flint import arb, fmpq
 
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import Number, to_exact
 from dpverify.enclose.decide import is_above
@@ -20,7 +21,7 @@ def profile(source: Source, epsilon: Number, *, digits: int = 15) -> Enclosure:
     return enclose(
         lambda bits: largest(pair.hockey_stick(eps) for pair in pairs),
         check_digits(digits),
-        what=lambda: f"delta of {source!r} at epsilon = {eps}",
+        what=lambda: f"delta of {source!r} at epsilon = {brief(eps)}",
         within=(0, 1),
     )
 
@@ -51,7 +52,7 @@ def least_epsilon(source: Source, delta: Number, *, digits: int = 15) -> Enclosu
             bits=bits,
         )
 
-    return enclose(value, check_digits(digits), what=lambda: f"epsilon of {source!r} at delta = {exact}")
+    return enclose(value, check_digits(digits), what=lambda: f"epsilon of {source!r} at delta = {brief(exact)}")
 
 
 def exceeds(evaluate: object, target: fmpq, source: Source) -> bool:

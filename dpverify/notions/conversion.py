@@ -12,7 +12,7 @@ from typing import Any
 
 from dpverify.arithmetic.exact import Number
 from dpverify.enclose.refine import check_digits
-from dpverify.errors import ImpossibleRequest, InputError
+from dpverify.errors import ImpossibleRequest, InputError, shown
 from dpverify.guarantees import (
     ZCDP,
     ApproxDP,
@@ -118,9 +118,11 @@ _WHY_NOT: dict[type[Any], str] = {
 }
 
 
-def _refusal(given: Guarantee, to: type[Any]) -> str:
+def _refusal(given: Guarantee, to: Any) -> str:
     if type(given) not in _WHY_NOT:
-        raise InputError(f"{given!r} is no guarantee; give one such as ApproxDP(epsilon=1, delta='1e-6').")
+        raise InputError(f"{shown(given)} is no guarantee; give one such as ApproxDP(epsilon=1, delta='1e-6').")
+    if to not in _WHY_NOT:
+        raise InputError(f"{shown(to)} is no notion to convert to; give one such as ApproxDP.")
     known = [target.__name__ for source, target in _STEPS if source is type(given)]
     ways = f"; from it follow {', '.join(known)}" if known else ""
-    return f"{given} gives no {getattr(to, '__name__', to)}: {_WHY_NOT[type(given)]}{ways}."
+    return f"{given} gives no {to.__name__}: {_WHY_NOT[type(given)]}{ways}."

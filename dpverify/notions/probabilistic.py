@@ -11,6 +11,7 @@ from typing import Any
 
 from flint import arb, ctx, fmpq
 
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import Number, to_exact
 from dpverify.enclose.refine import check_digits, enclose
@@ -29,7 +30,7 @@ def probability(source: Source, epsilon: Number, *, reading: str = "pairwise", d
     return enclose(
         lambda bits: largest(tail(eps) for tail in tails),
         check_digits(digits),
-        what=lambda: f"P(loss > {eps}) of {source!r}",
+        what=lambda: f"P(loss > {brief(eps)}) of {source!r}",
         within=(0, 1),
         attempts=ATTEMPTS,
     )
@@ -58,12 +59,12 @@ def least_epsilon(source: Source, delta: Number, *, reading: str = "pairwise", d
     found = enclose(
         value,
         check_digits(digits),
-        what=lambda: f"the loss that {source!r} exceeds with probability {exact}",
+        what=lambda: f"the loss that {source!r} exceeds with probability {brief(exact)}",
         attempts=ATTEMPTS,
     )
     if found.is_infinite:
         raise ImpossibleRequest(
-            f"delta = {exact}: the privacy loss of {source!r} exceeds every epsilon with more than this probability;"
+            f"delta = {brief(exact)}: the privacy loss of {source!r} exceeds every epsilon with more than this probability;"
             " give a larger delta."
         )
     return found

@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from flint import arb, fmpq
 
+from dpverify.arithmetic.decimals import brief
 from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import Number
 from dpverify.enclose.refine import check_digits, enclose
@@ -29,7 +30,7 @@ def delta_from_renyi(order: Number, divergence: Number, epsilon: Number, *, digi
     return enclose(
         lambda bits: delta_formula(a, arb(r), eps).min(arb(1)),
         check_digits(digits),
-        what=lambda: f"delta at epsilon = {eps} from a Renyi divergence of {r} at order {a}",
+        what=lambda: f"delta at epsilon = {brief(eps)} from a Renyi divergence of {r} at order {a}",
     )
 
 
@@ -74,7 +75,9 @@ def delta_from_zcdp(rho: Number, epsilon: Number, *, digits: int = 15) -> Enclos
         exponent = (b + 1) * b * arb(exact) - b * arb(eps) - (1 + b) * (1 / b).log1p()
         return exponent.exp() / b
 
-    return enclose(value, check_digits(digits), what=lambda: f"delta at epsilon = {eps} from {exact}-zCDP", within=(0, 1))
+    return enclose(
+        value, check_digits(digits), what=lambda: f"delta at epsilon = {brief(eps)} from {exact}-zCDP", within=(0, 1)
+    )
 
 
 def epsilon_from_zcdp(rho: Number, delta: Number, *, digits: int = 15) -> Enclosure:
@@ -120,7 +123,7 @@ def rho_for(epsilon: Number, delta: Number, *, digits: int = 15) -> Enclosure:
 
         return rho_at(positive_root(bound, slope, level, increasing=False, bits=bits))
 
-    return enclose(value, check_digits(digits), what=lambda: f"the zCDP budget for epsilon = {eps}, delta = {level}")
+    return enclose(value, check_digits(digits), what=lambda: f"the zCDP budget for epsilon = {brief(eps)}, delta = {level}")
 
 
 def best_order(cost: Callable[[fmpq], float]) -> fmpq:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpverify.mechanisms._comparison import ranks
 from dpverify.report.tables import aligned, comma_separated
 
 if TYPE_CHECKING:
@@ -14,10 +15,12 @@ if TYPE_CHECKING:
 
 def as_data(contenders: Sequence[Contender]) -> list[dict[str, Any]]:
     """One entry a row, the best first. `lower` and `upper` bound the mean squared error, rounded outward; `scale` is the least
-    double that satisfies the claim."""
+    double that satisfies the claim. Rows whose errors are equal, or not told apart at these digits, share a rank."""
+    answered = [one for one in contenders if one.error is not None]
+    places = [*ranks(answered), *[None] * (len(contenders) - len(answered))]
     return [
         {
-            "rank": rank if one.error is not None else None,
+            "rank": rank,
             "mechanism": one.mechanism,
             "shape": one.shape,
             "parameter": one.scale_name,
@@ -29,7 +32,7 @@ def as_data(contenders: Sequence[Contender]) -> list[dict[str, Any]]:
             "status": one.status,
             "reason": one.reason,
         }
-        for rank, one in enumerate(contenders, start=1)
+        for rank, one in zip(places, contenders, strict=True)
     ]
 
 
@@ -55,7 +58,7 @@ def as_text(contenders: Sequence[Contender], request: Mapping[str, str]) -> str:
             str(one.error),
             f"{_ratio(one, contenders[0]):.6g}",
         ]
-        for rank, one in enumerate(answered, start=1)
+        for rank, one in zip(ranks(answered), answered, strict=True)
     ]
     header = ["rank", "mechanism", "shape", "least double", "mean squared error", "times the best"]
     told = f"Mean squared error of the noise at the least double that satisfies {asked}; all its digits are certified.\n"
@@ -67,4 +70,8 @@ def as_text(contenders: Sequence[Contender], request: Mapping[str, str]) -> str:
 def _ratio(one: Contender, best: Contender) -> float | None:
     if one.error is None or best.error is None:
         return None
-    return one.error.upper / best.error.upper
+    (above, _), (best_above, _) = one.ends, best.ends
+    try:
+        return float(above / best_above)
+    except OverflowError:
+        return float("inf")

@@ -15,6 +15,8 @@ from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpverify.arithmetic.decimals import brief
+from dpverify.arithmetic.enclosure import Enclosure
 from dpverify.arithmetic.exact import float_above, float_below, is_double, to_exact
 from dpverify.errors import InputError
 
@@ -130,3 +132,28 @@ def test_a_message_stays_short_whatever_was_handed_in(value: object) -> None:
 def test_an_exact_rational_can_be_pickled_and_copied() -> None:
     value = fmpq(-1, 10**50)
     assert pickle.loads(pickle.dumps(value)) == copy.deepcopy(value) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (fmpq(0), "0"),
+        (fmpq(1, 10**6), "1e-6"),
+        (fmpq(-3, 2), "-1.5"),
+        (fmpq(1, 10**100_000), "1e-100000"),
+        (TENTH_AS_DOUBLE, "0.1"),
+        (fmpq(1, 3), "1/3"),
+        (fmpq(10**40 + 1), str(10**40 + 1)),
+    ],
+)
+def test_a_number_in_a_message_is_as_short_as_it_may_be(value: fmpq, text: str) -> None:
+    assert brief(value) == text
+
+
+def test_a_number_in_a_message_loses_its_middle() -> None:
+    assert brief(fmpq(1, 10**5000 + 1)).endswith("(5,003 characters)")
+
+
+def test_an_enclosure_is_not_a_number_and_says_which_it_has() -> None:
+    with pytest.raises(InputError, match=r"two numbers; give its \.upper or its \.lower"):
+        to_exact(Enclosure(fmpq(1, 2), digits=15), "epsilon")

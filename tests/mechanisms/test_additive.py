@@ -437,7 +437,7 @@ def test_values_are_immutable_equal_by_content_and_shown_as_code() -> None:
     assert noise != laplace("0.5")
     assert noise != by_name("logistic")("0.5", sensitivity="1/3")
     assert noise != 3
-    assert repr(noise) == "Laplace(scale=0.5, sensitivity=1/3)"
+    assert repr(noise) == "Laplace(scale=0.5, sensitivity='1/3')"
     assert (noise.scale, noise.sensitivity) == (0.5, Fraction(1, 3))
     for name in ("scale", "sensitivity", "other"):
         with pytest.raises(AttributeError, match="immutable"):

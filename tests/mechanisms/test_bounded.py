@@ -750,7 +750,7 @@ def test_what_is_given_can_be_read_back() -> None:
     assert mechanism == dv.BoundedGaussian(0.5, upper="10,8", sensitivity="sqrt(20)", adjacency="l2")
     assert hash(mechanism) == hash(dv.BoundedGaussian(0.5, upper="10,8", sensitivity="sqrt(20)", adjacency="l2"))
     assert mechanism != dv.BoundedGaussian(0.5, upper="10,8", sensitivity=4, adjacency="l2")
-    assert "sensitivity=sqrt(20)" in repr(mechanism)
+    assert "sensitivity='sqrt(20)'" in repr(mechanism)
     assert dv.BoundedGaussian(1, upper="4,4", sensitivity=(1, 2)).sensitivity == (1, 2)
 
 

@@ -233,7 +233,7 @@ def test_what_cannot_be_asked() -> None:
     with pytest.raises(InputError, match="'arb'"):
         family(1).delta(1, arithmetic="floats")
     assert repr(by_name("report-noisy-max")(1, "gumbel", 3)) == (
-        "ReportNoisyMax(scale=1.0, noise=gumbel, candidates=3, sensitivity=1.0)"
+        "ReportNoisyMax(scale=1.0, noise='gumbel', candidates=3, sensitivity=1.0)"
     )
 
 

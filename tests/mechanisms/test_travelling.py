@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,9 @@ from dpverify.errors import InputError
 from dpverify.mechanisms import by_name
 
 
-@pytest.mark.parametrize("name", ["laplace", "logistic", "gaussian", "generalized-gaussian", "randomized-response"])
+@pytest.mark.parametrize(
+    "name", ["laplace", "logistic", "gaussian", "generalized-gaussian", "randomized-response", "custom-noise"]
+)
 def test_a_mechanism_can_be_pickled_and_copied(name: str) -> None:
     family = by_name(name)
     mechanism = family(**{one.name: one.typical[0] for one in family.parameters})
@@ -23,6 +26,25 @@ def test_a_mechanism_can_be_pickled_and_copied(name: str) -> None:
     assert copy.deepcopy(mechanism) == copy.copy(mechanism) == mechanism
     with pytest.raises(AttributeError, match="immutable"):
         again.exact_sensitivity = 2
+    with pytest.raises(AttributeError, match="immutable"):
+        del again.exact_sensitivity
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        dv.Laplace("1/3", sensitivity="2/7"),
+        dv.BoundedGaussian("1/3", upper=("1/3", 2), lower=-1, sensitivity=("1/7", "1/10")),
+        dv.BoundedGaussian(1, upper=(10, 8), adjacency="l2", sensitivity="sqrt(20)"),
+        dv.KNorm(1, p="3/2", dimension=2),
+        dv.KaryRandomizedResponse("1/3", 4),
+        dv.ReportNoisyMax("1/3", "gumbel", 3),
+        dv.CustomNoise("1/3", "~exp(-x**4/3)"),
+    ],
+    ids=lambda one: one.name,
+)
+def test_what_is_shown_can_be_handed_in_again(mechanism: Any) -> None:
+    assert eval(repr(mechanism), {type(mechanism).__name__: type(mechanism)}) == mechanism
 
 
 def test_parameters_beyond_what_python_writes_are_shown_short() -> None:

@@ -302,3 +302,9 @@ def test_the_exact_conversion_is_attained_by_a_pair_of_coins() -> None:
         best = max(best, p - math.exp(epsilon) * high)
     exact = renyi_exact.delta_from_renyi(order, 1, 2).upper
     assert best <= exact <= best + 1e-5
+
+
+@pytest.mark.parametrize("to", [int, "ApproxDP", None])
+def test_what_is_no_notion_is_no_goal(to: Any) -> None:
+    with pytest.raises(InputError, match="no notion to convert to"):
+        dv.convert(ZCDP(rho=1), to, delta="1e-6")
