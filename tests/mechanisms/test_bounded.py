@@ -700,7 +700,7 @@ def test_the_auditor_refutes_too_small_a_claim_and_not_the_right_one(family: Any
 @pytest.mark.parametrize(
     ("asked", "error", "words"),
     [
-        ({"epsilon": 1, "delta": "1e-6", "upper": 2}, NotCovered, "delta = 1/1000000.*pure DP only; ask for delta = 0"),
+        ({"epsilon": 1, "delta": "1e-6", "upper": 2}, NotCovered, "delta = 1e-6.*pure DP only; ask for delta = 0"),
         ({"epsilon": 0, "upper": 2}, ImpossibleRequest, "does not depend on the true answer"),
         ({"epsilon": 1}, InputError, r"needs upper; write BoundedGaussian\(sigma, upper, lower='0'"),
         ({"epsilon": 1, "upper": "1/2"}, InputError, "length 0.5 and cannot be farther apart; give at most 0.5"),
