@@ -62,6 +62,8 @@ def _presence(event: Mapping[str, Any]) -> str | None:
         if event["kind"] == Kind.ABSENT.name.lower():
             return f"{name(path_from_json(event['path']))} is there"
         return f"{name(path_from_json(event['path']))} {Kind[event['kind'].upper()].words}"
+    if event["family"] == "holds":
+        return f"{event['example']} is among the items of {name(path_from_json(event['path']))}"
     if event["family"] == "equal":
         return "two items of an output are equal"
     return None

@@ -11,7 +11,7 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from dpverify.audit import learning
-from dpverify.audit.events import atoms, equality, extremes, joint, kinds, lattice, learned, pieces, thresholds
+from dpverify.audit.events import atoms, equality, extremes, joint, kinds, lattice, learned, membership, pieces, thresholds
 from dpverify.audit.exploration import Candidate, Exploration
 from dpverify.audit.features import Aggregate, Combination, Coordinate, CountAbove, PlaceOfCode, PlaceOfLargest, Scalar
 from dpverify.audit.table import Floats, Kind, Path, Table, is_length
@@ -57,6 +57,8 @@ def ordinary(exploration: Exploration) -> Iterator[Candidate]:
         yield from atoms.propose(exploration, path)
     if len(paths) > 1:
         yield from atoms.propose(exploration, None)
+    for container in membership.containers(paths):
+        yield from membership.propose(smaller, container)
     pairs = list(combinations(items[:MOST_IN_PAIRS], 2))
     for count in _counts_above(exploration, items):
         yield from thresholds.propose(exploration, count)

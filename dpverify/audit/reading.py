@@ -204,7 +204,7 @@ def _items(cell: Any) -> Mapping[Any, Any] | Sequence[Any] | None:
     if isinstance(cell, np.ndarray):
         return cell.tolist() if cell.ndim else None
     if isinstance(cell, Set):
-        return sorted(map(safe_repr, cell))
+        return _sorted(cell)
     if isinstance(cell, complex | np.complexfloating):
         return {"real": cell.real, "imag": cell.imag}
     if isinstance(cell, np.generic):
@@ -215,6 +215,15 @@ def _items(cell: Any) -> Mapping[Any, Any] | Sequence[Any] | None:
         array = np.asarray(cell)
         return array.tolist() if array.ndim else None
     return None
+
+
+def _sorted(items: Set[Any]) -> list[Any]:
+    """The items of a set in an order that is the same in every run: numbers by size, all else by how it is written."""
+    numbers = all(isinstance(item, int | float | np.number) and item == item for item in items)
+    try:
+        return sorted(items) if numbers else sorted(items, key=safe_repr)
+    except Exception:  # numbers that do not compare
+        return sorted(items, key=safe_repr)
 
 
 def _leaf(cell: Any) -> tuple[Kind, float, int, str | None]:

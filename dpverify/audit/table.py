@@ -198,9 +198,9 @@ class Table:
     def example(self, row: int) -> str:
         """One output, readable."""
         if all(path == () for path in self.columns if not is_length(path)):
-            return _cell_text(self.columns[()], row)
+            return text_of_cell(self.columns[()], row)
         cells = [
-            f"{_name_of_path(path)}={_cell_text(column, row)}"
+            f"{_name_of_path(path)}={text_of_cell(column, row)}"
             for path, column in self.columns.items()
             if not is_length(path) and column.kinds[row] not in (Kind.ABSENT, Kind.LIST, Kind.MAPPING)
         ]
@@ -253,7 +253,8 @@ def _name_of_path(path: Path) -> str:
     return "".join(f"[{step!r}]" for step in path)
 
 
-def _cell_text(column: Column, row: int) -> str:
+def text_of_cell(column: Column, row: int) -> str:
+    """A cell, readable."""
     kind = Kind(column.kinds[row])
     if kind is Kind.NUMBER:
         if column.exact is not None and (label := column.labels.get(int(column.exact[row]))) is not None:

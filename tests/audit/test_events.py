@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.audit.api import audit
-from dpverify.audit.events import Both, Equal, IsKind, OneOf, OnLattice, Within, event_from_json
+from dpverify.audit.events import Both, Equal, Holds, IsKind, OneOf, OnLattice, Within, event_from_json
 from dpverify.audit.events.lattice import NO_BIT, lowest_bits
 from dpverify.audit.events.thresholds import cut_points, plain_cut
 from dpverify.audit.features import Aggregate, Combination, Coordinate, scalar_from_json
@@ -114,6 +114,16 @@ def dictionary(data, rng):
     return answer
 
 
+def letters(data, rng):
+    """A set of half of twenty letters; one of them, which may stand anywhere among the others, leaks."""
+    found = {letter for letter in "abcdefghijklnopqrst" if rng.random() < 0.5}
+    return found | {"m"} if rng.random() < 0.1 + 0.3 * data else found
+
+
+def floats_of_a_set(data, rng):
+    return frozenset((2.0 * data + rng.laplace(size=3)).tolist())
+
+
 def support(data, rng, size):
     return rng.integers(0, 20 + data, size)
 
@@ -169,6 +179,8 @@ PLANTED: list[tuple[Callable[..., Any], float, str]] = [
     (mixed_types, 1, "text|number|refused|length"),
     (ragged, 0.7, "length of output|absent|output"),
     (dictionary, 1, "rare|length"),
+    (letters, 0.8, "'m' is (not )?among the items of output"),
+    (floats_of_a_set, 2, r"output\[\d\] |smallest|largest|sum"),
     (support, 1, "20|> 19"),
     (lattice, 1, r"multiple of 2\^"),
     (category_and_value, 1, r"output\[0\].* and output\[1\]|output"),
@@ -201,6 +213,7 @@ def test_both_directions_are_tried() -> None:
 # --- single events ----------------------------------------------------------------------------------------------------
 
 NUMBERS = from_array(np.array([-1.0, 0.0, 0.5, 2.0, math.nan, math.inf]))
+SETS = from_objects([{"a", "b"}, {"a", "A"}, set(), {"b"}])
 PAIRS = from_array(np.array([[1.0, 1.0], [1.0, 2.0], [math.nan, math.nan], [3.0, -3.0]]))
 
 
@@ -233,6 +246,8 @@ PAIRS = from_array(np.array([[1.0, 1.0], [1.0, 2.0], [math.nan, math.nan], [3.0,
             [0, 1],
             "output is one of 'yes' and 1 more values",
         ),
+        (Holds((), int(SETS.column((0,)).codes[0]), "'a'"), SETS, [0, 1], "'a' is among the items of output"),
+        (Holds((), int(SETS.column((0,)).codes[0]), "'a'", True), SETS, [2, 3], "'a' is not among the items of output"),
         (Both(Within(X, 0.0, math.inf), Within(X, -math.inf, 2.0)), NUMBERS, [2, 3], "output > 0 and output <= 2"),
     ],
 )
@@ -255,6 +270,7 @@ def test_an_event_holds_what_it_says_and_can_be_saved(event: Any, table: Any, ro
         {"family": "one of", "path": None, "codes": [], "examples": []},
         {"family": "one of", "path": None, "codes": ["xyz"], "examples": []},
         {"family": "kind", "path": [], "kind": "odd", "negated": False},
+        {"family": "holds", "path": [], "code": f"{2**64:x}", "example": "1", "negated": False},
         {"family": "both", "first": {}, "second": {}},
     ],
 )

@@ -464,7 +464,7 @@ def test_at_the_published_parameters_the_staircase_beats_laplace_noise() -> None
         assert dv.Staircase.optimal(epsilon=epsilon).mean_squared_error() < dv.Laplace.calibrate(epsilon=epsilon).variance()
     least = dv.Staircase.bound(epsilon="5/2", step="1/2", gamma="1/3", sensitivity=2)
     assert least == Fraction(2, 5)
-    with pytest.raises(ImpossibleRequest, match="largest loss of 0.25"):
+    with pytest.raises(ImpossibleRequest, match=r"largest loss of 0\.25"):
         dv.Staircase.bound(epsilon="1/4", step="1/2", gamma="1/3")
 
 

@@ -17,6 +17,7 @@ from dpverify.audit.events.equality import Equal
 from dpverify.audit.events.joint import Both
 from dpverify.audit.events.kinds import IsKind
 from dpverify.audit.events.lattice import OnLattice
+from dpverify.audit.events.membership import Holds
 from dpverify.audit.events.pieces import Pieces
 from dpverify.audit.events.thresholds import Within
 from dpverify.audit.table import Table
@@ -44,6 +45,7 @@ _FAMILIES: dict[str, Callable[[dict[str, Any]], Event]] = {
     "pieces": Pieces.from_json,
     "one of": OneOf.from_json,
     "equal": Equal.from_json,
+    "holds": Holds.from_json,
     "kind": IsKind.from_json,
     "lattice": OnLattice.from_json,
 }
@@ -73,4 +75,4 @@ def _told_apart(data: Any) -> Any:
     return isinstance(data, bool), data
 
 
-__all__ = ["Both", "Equal", "Event", "IsKind", "OnLattice", "OneOf", "Pieces", "Within", "event_from_json"]
+__all__ = ["Both", "Equal", "Event", "Holds", "IsKind", "OnLattice", "OneOf", "Pieces", "Within", "event_from_json"]
