@@ -223,7 +223,6 @@ def _again(candidate: Candidate, hits: int, other_hits: int, promise: float, hop
     # ragged sets win by luck where plain ones say as much, and a score was cut where this half likes it best
     handicap = error * (0.5 if _is_score(candidate.event) else float(not _is_plain(candidate.event)))
     foreseen = candidate.lead.foreseen
-    promise = max(
-        promise - handicap, min(foreseen, hope)
-    )  # what is foreseen counts as far as the event's own counts bear it out
+    # what is foreseen counts as far as the event's own counts bear it out
+    promise = max(promise - handicap, min(foreseen, hope))
     return Candidate(candidate.event, Lead(candidate.lead.forward, promise, unmatched, error, max(hope, foreseen), foreseen))
