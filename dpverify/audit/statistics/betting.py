@@ -3,16 +3,9 @@
 Under the claim each capital below is a non-negative supermartingale, so that it ever reaches 1/alpha with probability at
 most alpha (Ville 1939): the claim may be refuted at the first moment it does, and looking often costs nothing.
 
-- *Pairs* y ~ M(D), y' ~ M(D'):  Z = 1[y in S] - e^epsilon 1[y' in S] - delta has mean <= 0 and is at least
-  -(e^epsilon + delta); the capital is an average of prod (1 + lambda Z) over lambda in [0, 1/(e^epsilon + delta)). It depends
-  on four counts.
-- *Random side*: a fair coin picks the input of each trial. Z = 1[D, S] - delta 1[D] - e^epsilon 1[D', S] has mean
-  (P(S) - delta - e^epsilon Q(S))/2 <= 0, and the counts of both sides suffice.
-- *Random side, delta = 0*: given a hit the side is D with probability theta <= theta_0 = e^epsilon/(1 + e^epsilon). Betting on
-  it with theta uniform on [theta_0, 1] has the closed form
-
-      int (theta/theta_0)^x ((1-theta)/(1-theta_0))^y d theta / (1 - theta_0)
-          = B(x+1, y+1) Pr(Bin(x+y+1, theta_0) <= x) / (theta_0^x (1-theta_0)^(y+1)).
+What is bet on are pairs y ~ M(D), y' ~ M(D'):  Z = 1[y in S] - e^epsilon 1[y' in S] - delta has mean <= 0 and is at least
+-(e^epsilon + delta); the capital is an average of prod (1 + lambda Z) over lambda in [0, 1/(e^epsilon + delta)). It depends
+on four counts. Where a coin chose the sides, so that they are not equal in number, `audit.bets` makes the pairs.
 
 Several events are bet on together: each gets a share of the 1 that the bettor starts with, fixed before the first pair, and
 the capital is what all shares have become. An average of supermartingales is one, so that events, directions and pairs of
@@ -28,7 +21,7 @@ Nothing here stops anything: the engine that draws decides when to look, and wha
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -38,8 +31,7 @@ from numpy.typing import NDArray
 
 from dpverify.arithmetic.enclosure import arb_above
 from dpverify.arithmetic.precision import working_precision
-from dpverify.audit.statistics import tails
-from dpverify.audit.statistics.counts import Counts, check, whole
+from dpverify.audit.statistics.counts import check, whole
 from dpverify.errors import InputError
 
 
@@ -76,26 +68,6 @@ def log_capital(pairs: PairCounts, *, epsilon: float, delta: float) -> float:
             (pairs.neither, -gift),
         )
         return _log_mixture(outcomes)
-
-
-def side_log_capital(counts: Counts, *, epsilon: float, delta: float) -> float:
-    """The same for trials whose side a fair coin chose: closed form at delta = 0, otherwise the mixture. Rounded down.
-
-    The coin must be fresh for each trial, or the number on side D of each batch drawn as Binomial(batch, 1/2): then the
-    capital may be looked at after every batch.
-    """
-    check(delta=delta, epsilon=epsilon)
-    if delta == 0:
-        return _side_closed_form(counts.hits, counts.other_hits, epsilon)
-    with working_precision(_BITS):
-        gift = arb(delta)
-        outcomes = ((counts.hits, 1 - gift), (counts.draws - counts.hits, -gift), (counts.other_hits, -arb(epsilon).exp()))
-        return _log_mixture(outcomes)
-
-
-def side_capital_epsilon_lower(counts: Counts, *, delta: float, alpha: float) -> float:
-    """The least epsilon >= 0 whose `side_log_capital` is below -log(alpha), rounded down by 1e-9 or so: valid at all times."""
-    return _first_below(lambda epsilon: side_log_capital(counts, epsilon=epsilon, delta=delta), alpha)
 
 
 _BITS = 128
@@ -225,30 +197,3 @@ def _log_mixture(outcomes: Sequence[tuple[int, arb]]) -> float:
         best = term if best is None else best
         total += (term - best).exp()
     return -math.inf if best is None else -arb_above(-(best + total.log()).lower())
-
-
-def _side_closed_form(hits: int, other_hits: int, epsilon: float) -> float:
-    h = hits + other_hits
-    with working_precision(tails.working_bits(h)):
-        other = 1 / (1 + arb(epsilon).exp())
-        share = 1 - other
-        tail = tails.upper_tail(other_hits + 1, h + 1, other, share)
-        value = tail.log() - arb(h + 1).log() - tails.log_choose(h, hits) - hits * share.log() - (other_hits + 1) * other.log()
-        return -arb_above(-value.lower())
-
-
-def _first_below(capital: Callable[[float], float], alpha: float) -> float:
-    """`capital` falls: the last epsilon found whose capital, certified, is at least 1/alpha; 0.0 where 0 has less."""
-    needed = needed_log_capital(alpha)
-    if capital(0.0) < needed:
-        return 0.0
-    low, high = 0.0, 1.0
-    while capital(high) >= needed and high < 1000:
-        low, high = high, 2 * high
-    while high - low > 1e-9 * max(1.0, high):
-        middle = (low + high) / 2
-        if capital(middle) >= needed:
-            low = middle
-        else:
-            high = middle
-    return low

@@ -14,19 +14,12 @@ from dpverify.audit.statistics.betting import (
     log_capital,
     needed_log_capital,
     rough_log_capital,
-    side_capital_epsilon_lower,
-    side_log_capital,
 )
-from dpverify.audit.statistics.events import Counts
 from dpverify.errors import InputError
 
 
 def pairs(both: int, first: int, second: int, neither: int) -> PairCounts:
     return PairCounts(both=both, first=first, second=second, neither=neither)
-
-
-def at(hits: int, draws: int, other_hits: int, other_draws: int) -> Counts:
-    return Counts(hits=hits, draws=draws, other_hits=other_hits, other_draws=other_draws)
 
 
 def multinomial(counts: tuple[int, ...], chances: tuple[float, ...]) -> float:
@@ -65,55 +58,12 @@ def test_the_capital_of_pairs_is_at_most_1_in_expectation_under_the_claim(
         assert mean <= 1 + 1e-9
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), CLAIMS)
-@pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 1.0])
-@pytest.mark.parametrize("size", [1, 7])
-def test_the_capital_of_coin_sides_is_at_most_1_in_expectation_under_the_claim(
-    epsilon: float, delta: float, share: float, size: int
-) -> None:
-    q = share * (1 - delta) * math.exp(-epsilon)
-    p = math.exp(epsilon) * q + delta
-    chances = (p / 2, (1 - p) / 2, q / 2, (1 - q) / 2)
-    mean = sum(
-        multinomial(c, chances)
-        * math.exp(side_log_capital(at(c[0], c[0] + c[1], c[2], c[2] + c[3]), epsilon=epsilon, delta=delta))
-        for c in splits(size, 4)
-    )
-    assert mean <= 1 + 1e-9
-
-
 def test_just_beyond_the_claim_the_capital_grows_in_expectation() -> None:
     # the same sum under a violation: the expectation is no accident of an idle bettor
     p, q = 0.9, 0.1
     chances = (p * q, p * (1 - q), (1 - p) * q, (1 - p) * (1 - q))
     mean = sum(multinomial(c, chances) * math.exp(log_capital(pairs(*c), epsilon=1.0, delta=0.0)) for c in splits(12, 4))
     assert mean > 1.2
-
-
-def test_every_step_of_the_side_bettor_is_fair_at_the_edge() -> None:
-    # a supermartingale, not only a mean: given any hits so far, one more hit leaves the capital where it was or lower
-    theta = math.exp(1.0) / (1 + math.exp(1.0))
-    for x, y in itertools.product(range(0, 60, 7), repeat=2):
-        now = math.exp(side_log_capital(at(x, 100, y, 100), epsilon=1.0, delta=0.0))
-        then = theta * math.exp(side_log_capital(at(x + 1, 100, y, 100), epsilon=1.0, delta=0.0)) + (1 - theta) * math.exp(
-            side_log_capital(at(x, 100, y + 1, 100), epsilon=1.0, delta=0.0)
-        )
-        assert then == pytest.approx(now, rel=1e-9)
-
-
-@pytest.mark.parametrize(("x", "y", "epsilon"), [(0, 0, 1.0), (7, 2, 0.5), (300, 20, 2.0), (20, 300, 0.0), (40, 0, 5.0)])
-def test_the_closed_form_is_the_integral(x: int, y: int, epsilon: float) -> None:
-    with mpmath.workdps(30):
-        edge = 1 / (1 + mpmath.exp(-mpmath.mpf(epsilon)))
-        peak = max(edge, mpmath.mpf(x) / max(x + y, 1))
-        points = sorted({edge, min(peak + (1 - peak) / 3, mpmath.mpf(1)), mpmath.mpf(1), peak})
-
-        def integrand(theta: mpmath.mpf) -> mpmath.mpf:
-            return (theta / edge) ** x * ((1 - theta) / (1 - edge)) ** y / (1 - edge)
-
-        integral = mpmath.log(mpmath.quad(integrand, points))
-    value = side_log_capital(at(x, 1000, y, 1000), epsilon=epsilon, delta=0.0)
-    assert value == pytest.approx(float(integral), abs=1e-9)
 
 
 COUNT = st.integers(0, 5000)
@@ -126,9 +76,6 @@ def test_capital_falls_as_epsilon_rises(
     counts = pairs(both, first, second, neither)
     before = log_capital(counts, epsilon=epsilon, delta=delta)
     assert log_capital(counts, epsilon=epsilon + more, delta=delta) <= before + 0.01  # small terms are left out of the sum
-    sides = at(first, first + neither, second, second + neither)
-    before = side_log_capital(sides, epsilon=epsilon, delta=delta)
-    assert side_log_capital(sides, epsilon=epsilon + more, delta=delta) <= before + 0.01
 
 
 @given(COUNT, COUNT, COUNT, st.sampled_from([0.0, 1e-4, 0.1]), st.sampled_from([0.05, 1e-3]))
@@ -140,17 +87,11 @@ def test_the_running_bound_is_where_the_capital_passes(
     if bound > 0:
         assert log_capital(counts, epsilon=bound, delta=delta) >= -math.log(alpha)
     assert log_capital(counts, epsilon=bound + 0.01, delta=delta) < -math.log(alpha)
-    sides = at(first, first + neither, second, second + neither)
-    bound = side_capital_epsilon_lower(sides, delta=delta, alpha=alpha)
-    if bound > 0:
-        assert side_log_capital(sides, epsilon=bound, delta=delta) >= -math.log(alpha)
-    assert side_log_capital(sides, epsilon=bound + 0.01, delta=delta) < -math.log(alpha)
 
 
 def test_before_the_first_draw_nothing_is_known() -> None:
     assert -0.1 <= log_capital(pairs(0, 0, 0, 0), epsilon=0.0, delta=0.0) <= 0
     assert -2 <= log_capital(pairs(0, 0, 0, 0), epsilon=2.0, delta=0.1) <= 0  # large stakes could lose all, and count as lost
-    assert side_log_capital(at(0, 0, 0, 0), epsilon=1.0, delta=0.0) <= 0
     assert bound_of_one(pairs(0, 0, 0, 0), delta=0.0, alpha=0.01) == 0.0
     with pytest.raises(InputError):
         pairs(-1, 0, 0, 0)
@@ -160,8 +101,6 @@ def test_before_the_first_draw_nothing_is_known() -> None:
 
 def test_a_blatant_violation_is_settled_by_few_draws() -> None:
     assert log_capital(pairs(0, 40, 0, 0), epsilon=0.1, delta=0.0) > -math.log(1e-4)
-    assert side_log_capital(at(30, 30, 0, 30), epsilon=0.1, delta=0.0) > -math.log(1e-4)
-    assert side_log_capital(at(60, 60, 0, 60), epsilon=0.1, delta=0.01) > -math.log(1e-4)
 
 
 def test_expected_counts_settle_the_case_that_was_measured_before() -> None:

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpverify.audit.statistics import betting
 from dpverify.audit.statistics.binomial import lower, upper
 from dpverify.audit.statistics.events import (
     Counts,
@@ -139,8 +139,9 @@ def test_the_better_of_two_tests_at_full_level_breaks_the_level_and_a_split_does
                     after[new] = after.get(new, Fraction(0)) + chance / 2
             going = {}
             for x, chance in after.items():
-                counts = at(x, 2 * hits, done - x, 2 * hits)
-                if betting.side_log_capital(counts, epsilon=0.0, delta=0.0) >= -math.log(bet_alpha):
+                # theta uniform on [1/2, 1] against 1/2: the integral of (2 theta)^x (2 (1 - theta))^y, twice
+                capital = mpmath.betainc(x + 1, done - x + 1, 0.5, 1) * 2 ** (done + 1)
+                if capital >= 1 / bet_alpha:
                     gone += chance
                 else:
                     going[x] = chance
