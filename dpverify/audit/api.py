@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from numbers import Real
 from typing import Any, Literal
 
@@ -20,26 +19,25 @@ from dpverify.audit.curve import curve_of
 from dpverify.audit.engine import Engine
 from dpverify.audit.events import Event
 from dpverify.audit.evidence import evidence_of
-from dpverify.audit.neighbours import Neighbourhood, Pairs, check_neighbours
-from dpverify.audit.pairs import SEARCH_SHARE, Scorer, choose
+from dpverify.audit.neighbours import Neighbourhood, Pairs
 from dpverify.audit.progress import reporter
 from dpverify.audit.records import Claim, design_for, findings
 from dpverify.audit.request import (
-    FEWEST_SAMPLES,
     MOST_SAMPLES,
     MOST_WORKERS,
     checked_alpha,
     checked_delta,
     checked_epsilon,
-    checked_pair,
     checked_timeout,
     checked_whole,
     shortened,
 )
 from dpverify.audit.result import AuditResult, Witness
 from dpverify.audit.sampling import Sampler
+from dpverify.audit.search import Picked
 from dpverify.audit.strategies import PairStrategy
 from dpverify.audit.unchanged import digest_of_input
+from dpverify.audit.worst import Search, checked_inputs
 from dpverify.errors import InputError, MechanismError, shown
 from dpverify.guarantees import Guarantee
 
@@ -98,37 +96,13 @@ def audit(
     """
     started = time.perf_counter()
     form = form_of(mechanism)
-    if isinstance(inputs, Pairs | PairStrategy):
-        return _of_the_worst(
-            mechanism,
-            inputs,
-            epsilon=epsilon,
-            delta=delta,
-            claim=claim,
-            samples=samples,
-            alpha=alpha,
-            seed=seed,
-            outputs=outputs,
-            timeout=timeout,
-            progress=progress,
-            stop_early=stop_early,
-            workers=workers,
-            executor=executor,
-            checkpoint=checkpoint,
-            relation=relation,
-            hints=hints,
-        )
-    pair = checked_pair(inputs)
-    if relation is not None:
-        check_neighbours(*pair, relation)
+    given, fewest = checked_inputs(inputs, relation)
     level = checked_alpha(alpha)
-    samples = checked_whole(samples, "samples", least=FEWEST_SAMPLES, most=MOST_SAMPLES)
+    samples = checked_whole(samples, "samples", least=fewest, most=MOST_SAMPLES)
     seed = checked_whole(seed, "seed", least=0, most=None)
     if outputs not in ("bits", "reals"):
         raise InputError(f"outputs = {shown(outputs)}: write 'bits' (floats as they are) or 'reals' (floats rounded first).")
     tested, claimed = _claim(epsilon, delta, claim, samples)
-    first = max(1, min(FIRST_CALLS, samples // 200))
-    job = Job(mechanism=mechanism, form=form, inputs=pair, seed=seed, timeout=checked_timeout(timeout), first=first)
     many = None if workers is None else checked_whole(workers, "workers", least=0, most=MOST_WORKERS)
     if executor is not None and (many or not isinstance(executor, Executor)):
         raise InputError(
@@ -136,6 +110,10 @@ def audit(
             + (", or workers for processes of our own; not both." if many else ".")
         )
     report, finish = reporter(progress)
+    first = max(1, min(FIRST_CALLS, samples // 200))
+    job = Job(mechanism=mechanism, form=form, inputs=(), seed=seed, timeout=checked_timeout(timeout), first=first)
+    search = Search(claim=tested, level=level, samples=samples, bits=outputs == "bits", stop_early=stop_early)
+    job, choose = search.begun(given, job)
     request = {
         "dpverify": __version__,
         "claim": claimed,
@@ -146,26 +124,38 @@ def audit(
         "stop_early": stop_early,
         "mechanism": f"{name_of(mechanism)}, {form}",
         "hints": [[event.to_json(), side] for event, side in hints],
-        **{f"inputs[{place}]": f"{shortened(data)} ({digest_of_input(data)})" for place, data in enumerate(pair)},
+        **{name: f"{shortened(data)} ({digest_of_input(data)})" for name, data in zip(job.names, job.inputs, strict=True)},
     }
     with _crew(job, executor, many, checkpoint, request) as crew:
-        sampler = Sampler(crew, budget=samples, seed=seed, first=first, progress=report)
+        chosen = choose(crew, report)
+        pair = job.inputs[chosen.pair[0]], job.inputs[chosen.pair[1]]
+        sampler = Sampler(
+            crew,
+            budget=samples - chosen.spent,
+            seed=seed,
+            first=first,
+            progress=lambda drawn, _: report(drawn + 2 * chosen.spent, 2 * samples),
+            pair=chosen.pair,
+        )
+        told_events = [Picked(event, side == 0, 1.0, precise=False) for event, side in hints]
         engine = Engine(
             sampler,
             tested,
-            alpha=level,
+            alpha=level * (1 - search.betting_share) if chosen.records else level,
             bits=outputs == "bits",
             can_separate=form.seeded or form.batched,
             stop_early=stop_early,
-            hints=hints,
+            hints=told_events if chosen.suspected is None else [chosen.suspected, *told_events],
             answers=_answers(pair),
+            explored=chosen.explored,
+            earlier=chosen.records,
         )
 
         def result(interrupted: str | None = None) -> AuditResult:
             undecided = interrupted or engine.undecided
             found = findings(tested, engine.records, undecided)
             cause = None if found.witness is None else engine.cause(found.witness)
-            told = [*engine.notes, None if cause is None else str(cause), undecided]
+            told = [chosen.told(), *engine.notes, None if cause is None else str(cause), undecided]
             notes = tuple(dict.fromkeys(note for note in told if note is not None))
             drawn = (sampler.drawn[0], sampler.drawn[1])
             evidence = evidence_of(
@@ -177,6 +167,7 @@ def audit(
                 outputs=outputs,
                 stop_early=stop_early,
                 mechanism={"name": name_of(mechanism), "form": str(form), "inputs": [shortened(data) for data in pair]},
+                search=chosen.to_json([shortened(data) for data in job.inputs]),
                 drawn=drawn,
                 blocks=sampler.blocks,
                 grid=engine.grid,
@@ -194,7 +185,7 @@ def audit(
                 confidence=1 - level,
                 witness=found.witness,
                 detectable_epsilon=found.detectable_epsilon,
-                samples=max(drawn),
+                samples=max(drawn) + chosen.spent,
                 seconds=time.perf_counter() - started,
                 verdict_on_reals=found.verdict_on_reals,
                 notes=notes,
@@ -243,40 +234,6 @@ def _claim(epsilon: Number | None, delta: Number, claim: Any, samples: int) -> t
     above = {name: float_above(value) for name, value in exact.items()}
     design = design_for(above["delta"], samples)
     return Claim(epsilon=above["epsilon"], delta=above["delta"], design=design), {name: str(exact[name]) for name in exact}
-
-
-def _of_the_worst(
-    mechanism: Callable[..., Any], inputs: Pairs | PairStrategy, *, samples: int, seed: int, **options: Any
-) -> AuditResult:
-    """Choose the worst pair on a part of the budget, audit it on the rest."""
-    form = form_of(mechanism)
-    level = checked_alpha(options["alpha"])
-    tested, _ = _claim(options["epsilon"], options["delta"], options["claim"], FEWEST_SAMPLES)
-    number = checked_whole(samples, "samples", least=2 * FEWEST_SAMPLES, most=MOST_SAMPLES)
-    root = checked_whole(seed, "seed", least=0, most=None)
-    scorer = Scorer(
-        mechanism,
-        form,
-        seed=root,
-        delta=tested.delta,
-        alpha=level,
-        planned=number,
-        bits=options["outputs"] == "bits",
-    )
-    budget = int(number * SEARCH_SHARE)
-    if isinstance(inputs, Pairs):
-        chosen = choose(inputs, scorer, budget)
-    else:
-        from dpverify.audit import strategies
-
-        chosen = strategies.choose(inputs, scorer, budget, seed=root)
-    found = audit(mechanism, inputs=chosen.pair, samples=number - chosen.spent, seed=root, **options)
-    note = (
-        f"{chosen.tried} pairs of datasets were tried on {chosen.spent:,} outputs a side that are not counted; the one that "
-        f"promised most was audited on fresh outputs."
-    )
-    evidence = {**found.evidence, "notes": [note, *found.evidence["notes"]]}
-    return replace(found, samples=found.samples + chosen.spent, notes=(note, *found.notes), evidence=evidence)
 
 
 @contextmanager

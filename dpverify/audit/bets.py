@@ -21,6 +21,17 @@ ALMOST = 1e-3
 """How close to what it needs a capital in doubles has to be for the certified one to be asked."""
 
 
+def paired(coins: np.random.Generator, sizes: tuple[int, int], hits: tuple[int, int], *, forward: bool) -> PairCounts:
+    """Outputs of either side in pairs, as many as the smaller has: the hits of one event, the likelier side first."""
+    size = min(sizes)
+    first, second = (
+        hit if size == of else int(coins.hypergeometric(hit, of - hit, size)) for hit, of in zip(hits, sizes, strict=True)
+    )
+    likelier, other = (first, second) if forward else (second, first)
+    both = int(coins.hypergeometric(likelier, size - likelier, other)) if other else 0
+    return PairCounts(both=both, first=likelier - both, second=other - both, neither=size - likelier - other + both)
+
+
 @dataclass(slots=True)
 class _Purse:
     """What is bet on all events that see the same bits: shares of one capital at one level."""
@@ -56,17 +67,10 @@ class Bets:
 
     def add(self, sizes: tuple[int, int], hits: Sequence[tuple[int, int]]) -> None:
         """One more block on either side, of so many outputs, and the hits of each event on them."""
-        size = min(sizes)
         for counts, one, sides in zip(self._pairs, self.picked, hits, strict=True):
-            first, second = (self._among(size, hit, of) for hit, of in zip(sides, sizes, strict=True))
-            likelier, other = (first, second) if one.forward else (second, first)
-            both = int(self.coins.hypergeometric(likelier, size - likelier, other)) if other else 0
-            for place, more in enumerate((both, likelier - both, other - both, size - likelier - other + both)):
-                counts[place] += more
-
-    def _among(self, size: int, hits: int, outputs: int) -> int:
-        """How many of `size` among the outputs, taken at random, are hits."""
-        return hits if size == outputs else int(self.coins.hypergeometric(hits, outputs - hits, size))
+            more = paired(self.coins, sizes, sides, forward=one.forward)
+            for place, number in enumerate((more.both, more.first, more.second, more.neither)):
+                counts[place] += number
 
     def won(self) -> list[Record]:
         """Tests that reject now and did not before."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -29,10 +29,12 @@ from dpverify.errors import MechanismError, shown
 _numpy_random: Any = np.random
 """Two of its functions are missing from its type stubs."""
 
+NAMES = ("inputs[0]", "inputs[1]")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One block: which input (0 or 1), its number, how many outputs, and whether each comes from a call of its own."""
+    """One block: which input (its place), its number, how many outputs, and whether each comes from a call of its own."""
 
     side: int
     block: int
@@ -53,13 +55,16 @@ class Caller(Protocol):
 
 
 class Calls:
-    """Calls a mechanism in this process."""
+    """Calls a mechanism in this process, on two inputs or more. `names` are what messages call these."""
 
-    def __init__(self, mechanism: Callable[..., Any], form: Form, inputs: tuple[Any, Any], seed: int) -> None:
+    def __init__(
+        self, mechanism: Callable[..., Any], form: Form, inputs: Sequence[Any], seed: int, names: Sequence[str] = NAMES
+    ) -> None:
         self.mechanism = mechanism
         self.form = form
         self.inputs = inputs
         self.seed = seed
+        self.names = names
         self.name = name_of(mechanism)
         self.count = 0
         self._scratch = MT19937()
@@ -104,7 +109,7 @@ class Calls:
             raise
         except BaseException as error:
             raise self._raised(error, where) from error
-        self._check_inputs(where)
+        self._check_inputs(request.side, where)
         return table
 
     def _one_by_one(self, request: Request) -> Table:
@@ -125,7 +130,7 @@ class Calls:
             raise
         except BaseException as error:
             raise self._raised(error, self._where(request, counted=True)) from error
-        self._check_inputs(self._where(request, counted=True))
+        self._check_inputs(request.side, self._where(request, counted=True))
         return table
 
     def _generator(self, *key: int) -> np.random.Generator:
@@ -135,7 +140,7 @@ class Calls:
         if not counted:
             self.count += 1
         size = f", size={1 if request.apart else request.size}" if self.form.batched else ""
-        return f"{self.name}, call {self.count} (on inputs[{request.side}]{size})"
+        return f"{self.name}, call {self.count} (on {self.names[request.side]}{size})"
 
     def _raised(self, error: BaseException, where: str) -> MechanismError:
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != leaving.__file__]
@@ -151,11 +156,12 @@ class Calls:
             f"return None, or whatever a user would see, where the mechanism refuses to answer."
         )
 
-    def _check_inputs(self, where: str) -> None:
-        for place, (before, after) in enumerate(zip(self._before, self.inputs, strict=True)):
-            if not same(before, after):
+    def _check_inputs(self, called: int, where: str) -> None:
+        """Both of two inputs are compared with what they were; of many, the one that the mechanism was called on."""
+        for place in range(len(self.inputs)) if len(self.inputs) <= 2 else (called,):
+            if not same(self._before[place], self.inputs[place]):
                 raise MechanismError(
-                    f"{where} changed its input: inputs[{place}] is no longer what it was, so later outputs would be "
+                    f"{where} changed its input: {self.names[place]} is no longer what it was, so later outputs would be "
                     f"about other data. Work on a copy of the data inside the mechanism."
                 )
 

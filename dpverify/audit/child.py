@@ -10,12 +10,12 @@ import multiprocessing
 import signal
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
 from dpverify.audit.callables import Form, name_of
-from dpverify.audit.calls import Calls, Request
+from dpverify.audit.calls import NAMES, Calls, Request
 from dpverify.audit.table import Table
 from dpverify.errors import InputError, MechanismError
 
@@ -30,19 +30,21 @@ class ChildCalls:
         self,
         mechanism: Callable[..., Any],
         form: Form,
-        inputs: tuple[Any, Any],
+        inputs: tuple[Any, ...],
         seed: int,
         *,
         timeout: float,
         method: str | None = None,
+        names: Sequence[str] = NAMES,
     ) -> None:
         self.name = name_of(mechanism)
+        self.names = names
         self.timeout = timeout
         method = method or ("fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn")
         context = multiprocessing.get_context(method)
         self._ours, theirs = context.Pipe()
         inherited = self._ours if method == "fork" else None
-        arguments = (theirs, inherited, mechanism, form, inputs, seed, timeout)
+        arguments = (theirs, inherited, mechanism, form, inputs, seed, timeout, names)
         self._process = context.Process(target=_serve, args=arguments, daemon=True)  # type: ignore[attr-defined]
         try:
             with warnings.catch_warnings():
@@ -65,7 +67,7 @@ class ChildCalls:
         self._receive(max(START_UP, timeout), f"{self.name}: starting the child process")
 
     def outputs(self, request: Request) -> Table:
-        where = f"{self.name} (on inputs[{request.side}], block {request.block})"
+        where = f"{self.name} (on {self.names[request.side]}, block {request.block})"
         try:
             self._ours.send(request)
         except (BrokenPipeError, OSError):
@@ -114,15 +116,16 @@ def _serve(
     inherited: Connection | None,
     mechanism: Any,
     form: Form,
-    inputs: tuple[Any, Any],
+    inputs: tuple[Any, ...],
     seed: int,
     timeout: float,
+    names: Sequence[str] = NAMES,
 ) -> None:
     """The child: answer requests until the other end is closed."""
     if inherited is not None:
         inherited.close()  # a fork holds the other end too, and as long as it does nobody can hang up
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
-    calls = Calls(mechanism, form, inputs, seed)
+    calls = Calls(mechanism, form, inputs, seed, names)
     calls.passed_on = (MechanismError,)  # with the signal ignored, a KeyboardInterrupt is the mechanism's own
     heartbeat = timeout / 8
     last = time.monotonic()

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from dpverify.audit.blocks import Answer, Life, Question, answer_of, begin
 from dpverify.audit.callables import Form
-from dpverify.audit.calls import Caller, Calls, Request
+from dpverify.audit.calls import NAMES, Caller, Calls, Request
 
 
 class Crew(Protocol):
@@ -29,22 +29,24 @@ class Crew(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What is needed to call the mechanism. `first` is how many outputs the first calls of a process have."""
+    """What is needed to call the mechanism on any of its `inputs`, which messages call by their `names`. `first` is how many
+    outputs the first calls of a process have."""
 
     mechanism: Callable[..., Any]
     form: Form
-    inputs: tuple[Any, Any]
+    inputs: tuple[Any, ...]
     seed: int
     timeout: float | None
     first: int
+    names: tuple[str, ...] = NAMES
 
     def caller(self) -> Caller:
         """Calls in this process, or in a child of it where a call may take only so long."""
         if self.timeout is None:
-            return Calls(self.mechanism, self.form, self.inputs, self.seed)
+            return Calls(self.mechanism, self.form, self.inputs, self.seed, self.names)
         from dpverify.audit.child import ChildCalls
 
-        return ChildCalls(self.mechanism, self.form, self.inputs, self.seed, timeout=self.timeout)
+        return ChildCalls(self.mechanism, self.form, self.inputs, self.seed, timeout=self.timeout, names=self.names)
 
 
 class Alone:

@@ -128,8 +128,9 @@ class Crowd:
         waiting[0].ends += alone or not broken
         if waiting[0].ends >= ATTEMPTS:
             blocks = ", ".join(str(request.block) for request in waiting[0].requests)
+            where = self._job.names[waiting[0].requests[0].side]
             raise MechanismError(
-                f"{name_of(self._job.mechanism)} (on inputs[{waiting[0].requests[0].side}], block {blocks}): the worker that "
+                f"{name_of(self._job.mechanism)} (on {where}, block {blocks}): the worker that "
                 f"ran it died {ATTEMPTS} times ({type(error).__name__}: {shown(error, str)}). Run the mechanism alone on this "
                 f"input to see why; running out of memory and faults in compiled code end like this."
             ) from None

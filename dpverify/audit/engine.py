@@ -17,11 +17,10 @@ from dpverify.audit import dependence, plan
 from dpverify.audit.bets import Bets
 from dpverify.audit.blocks import Answer, Question, answer_of
 from dpverify.audit.causes import likely_cause
-from dpverify.audit.events import Event
 from dpverify.audit.exploration import Forecast
 from dpverify.audit.grid import grid_of
 from dpverify.audit.plan import Look, Stage
-from dpverify.audit.records import Claim, Record, tested
+from dpverify.audit.records import EARLIER, Claim, Record, tested
 from dpverify.audit.result import Cause, Witness
 from dpverify.audit.sampling import FEWEST_BLOCKS, Sampler
 from dpverify.audit.search import Picked, pick
@@ -82,7 +81,12 @@ class _Tally:
 
 
 class Engine:
-    """Runs one audit. `records`, `notes`, `undecided` and `grid` are what it leaves behind."""
+    """Runs one audit. `records`, `notes`, `undecided` and `grid` are what it leaves behind.
+
+    `hints` are events to test besides those that are found; `explored`, outputs to look for events in besides those that it
+    draws. `earlier` are tests of the same claim, of all pairs of inputs that were tried: where one of them rejects, it stands
+    if what the first stage draws bears out that outputs are independent.
+    """
 
     def __init__(
         self,
@@ -93,8 +97,10 @@ class Engine:
         bits: bool,
         can_separate: bool,
         stop_early: bool,
-        hints: Sequence[tuple[Event, int]] = (),
+        hints: Sequence[Picked] = (),
         answers: Sequence[float] = (),
+        explored: tuple[Table, Table] | None = None,
+        earlier: Sequence[Record] = (),
     ) -> None:
         self.sampler = sampler
         self.claim = claim
@@ -104,12 +110,13 @@ class Engine:
         self.stop_early = stop_early
         self.hints = tuple(hints)
         self.answers = tuple(answers)
-        self.records: list[Record] = []
+        self.records: list[Record] = list(earlier)
         self.notes: list[str] = []
         self.undecided: str | None = None
         self.grid: dict[Path, float] = {}
         self.apart = False
-        self._explored: tuple[list[Table], list[Table]] = ([], [])
+        self._explored: tuple[list[Table], list[Table]] = ([], []) if explored is None else ([explored[0]], [explored[1]])
+        self._given = len(self._explored[0])
         self._spot: tuple[list[Table], list[Table]] = ([], [])
         self._spot_size = 0
         self._marks: dict[int, int] = {}
@@ -126,7 +133,12 @@ class Engine:
         """Spend the budget, or as much of it as a verdict needs."""
         budget = self.sampler.left
         self._spot_size = min(plan.SPOT_CHECK, budget // 20) if self.can_separate else 0
-        stages = plan.stages_for(budget - self._spot_size, share=1 - plan.APART_SHARE, stop_early=self.stop_early)
+        stages = plan.stages_for(
+            budget - self._spot_size,
+            share=1 - plan.APART_SHARE,
+            stop_early=self.stop_early,
+            explored=sum(table.size for table in self._explored[0]),
+        )
         if self._spend(stages) is _After.DOUBT:
             self._doubt()
 
@@ -226,7 +238,7 @@ class Engine:
     def _shared(self) -> str | None:
         """Whether a block of one side follows a block of the other: both were made with the same noise."""
         for path in self._explored[0][0].coordinates[:MOST_COMPARED]:
-            sides = [[table.column(path).values for table in tables] for tables in self._explored]
+            sides = [[table.column(path).values for table in tables[self._given :]] for tables in self._explored]
             if dependence.follows(sides[0], sides[1]):
                 return (
                     "A batch on one input rises and falls with a batch on the other: both inputs were answered with the same "
@@ -262,7 +274,7 @@ class Engine:
         if not self.hints:
             return found
         share = 0.5 / len(self.hints)
-        given = [Picked(event, side == 0, share, precise=False) for event, side in self.hints]
+        given = [replace(one, share=share) for one in self.hints]
         return [*given, *(replace(one, share=one.share / 2) for one in found)]
 
     # --- confirming -------------------------------------------------------------------------------------------------
@@ -302,6 +314,8 @@ class Engine:
                 return _After.STOP
             if after is not _After.GO_ON:
                 return after
+        if self._number == 1 and (settled := self._settled(tallies)):
+            return self._refuted(settled, sizes)
         if (reason := self._suspect(tallies, sizes, dependence.LEVEL)) is not None:
             self.notes.append(reason)
             return _After.DOUBT
@@ -382,6 +396,11 @@ class Engine:
             return _After.STOP
         seen = {record.precise for record in won}
         return self._refuted([tally for tally in tallies if tally.picked.precise in seen], sizes)
+
+    def _settled(self, tallies: list[_Tally]) -> list[_Tally]:
+        """Where earlier tests have refuted the claim: the events of this stage that see as much as theirs."""
+        precise = {record.precise for record in self.records if record.stage == EARLIER and record.rejects}
+        return [tally for tally in tallies if tally.picked.precise in precise]
 
     def _refuted(self, rejecting: list[_Tally], sizes: tuple[list[int], list[int]]) -> _After:
         """Before a refutation stands: are the outputs independent? And does it suffice to stop?"""

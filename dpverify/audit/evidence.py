@@ -16,7 +16,7 @@ import numpy as np
 from dpverify.arithmetic.exact import float_above, to_exact
 from dpverify.audit.curve import curve_from_json
 from dpverify.audit.events import event_from_json
-from dpverify.audit.records import Claim, Findings, Record, Wager, findings, judged, judged_bets, record_to_json
+from dpverify.audit.records import EARLIER, Claim, Findings, Record, Wager, findings, judged, judged_bets, record_to_json
 from dpverify.audit.result import AuditResult
 from dpverify.audit.statistics.betting import PairCounts
 from dpverify.audit.statistics.counts import Counts
@@ -39,6 +39,7 @@ def evidence_of(
     outputs: str,
     stop_early: bool,
     mechanism: dict[str, Any],
+    search: dict[str, Any] | None,
     drawn: tuple[int, int],
     blocks: int,
     grid: dict[Path, float],
@@ -63,6 +64,7 @@ def evidence_of(
         "outputs": outputs,
         "stop_early": stop_early,
         "mechanism": mechanism,
+        **({} if search is None else {"search": search}),
         "drawn": list(drawn),
         "blocks": blocks,
         "design": claim.design,
@@ -96,13 +98,14 @@ def recheck(evidence: dict[str, Any]) -> AuditResult:
     samples = _count(evidence, "samples", "samples")
     claim = _claim(evidence)
     alpha = _probability(evidence, "alpha")
-    drawn = _drawn(evidence, samples)
+    searched = _searched(evidence, samples)
+    drawn = _drawn(evidence, samples - searched)
     _mechanism(evidence)
     undecided = _optional_text(evidence, "undecided")
     tests = _field(evidence, "tests", "tests")
     if not isinstance(tests, list):
         raise InputError(f"evidence: tests is {type(tests).__name__}, and a list is needed; the file was edited or cut.")
-    records = [_record(test, f"tests[{place}]", claim, drawn) for place, test in enumerate(tests)]
+    records = [_record(test, f"tests[{place}]", claim, drawn, searched) for place, test in enumerate(tests)]
     spent = sum(record.alpha for record in records if record.set_aside is None)
     if spent > alpha * (1 + CLOSE):
         raise InputError(f"evidence: the tests spend alpha = {spent:g} in all, and the audit had alpha = {alpha:g}.")
@@ -128,7 +131,7 @@ def recheck(evidence: dict[str, Any]) -> AuditResult:
         confidence=1 - alpha,
         witness=found.witness,
         detectable_epsilon=found.detectable_epsilon,
-        samples=max(drawn),
+        samples=max(drawn) + searched,
         seconds=0.0,
         verdict_on_reals=found.verdict_on_reals,
         notes=tuple(map(str, notes)) if isinstance(notes, list) else (),
@@ -183,8 +186,24 @@ def _mechanism(evidence: dict[str, Any]) -> None:
         raise InputError(f"evidence: mechanism.inputs = {shown(inputs)}: two texts are needed.")
 
 
-def _record(test: Any, place: str, claim: Claim, drawn: tuple[int, int]) -> Record:
+def _searched(evidence: dict[str, Any], samples: int) -> int:
+    """Outputs a side that were spent on choosing the pair of inputs."""
+    if "search" not in evidence:
+        return 0
+    spent = _count(evidence["search"], "outputs", "search.outputs")
+    if spent > samples:
+        raise InputError(f"evidence: search.outputs = {shown(spent)} exceeds samples = {samples}, the budget of either side.")
+    named = _field(evidence["search"], "datasets", "search.datasets")
+    if not isinstance(named, dict) or not all(isinstance(text, str) for text in named.values()):
+        raise InputError(f"evidence: search.datasets = {shown(named)}: texts are needed, by the numbers of datasets.")
+    return spent
+
+
+def _record(test: Any, place: str, claim: Claim, drawn: tuple[int, int], searched: int) -> Record:
     numbers = {key: _count(test, key, f"{place}.{key}") for key in ("hits", "draws", "other_hits", "other_draws")}
+    stage = _count(test, "stage", f"{place}.stage")
+    if stage == EARLIER:
+        drawn = (2 * searched, 2 * searched)  # all outputs of the search, which may have been of any dataset
     likelier = _field(test, "likelier", f"{place}.likelier")
     if type(likelier) is not int or likelier not in (0, 1):
         raise InputError(f"evidence: {place}.likelier = {shown(likelier)}: it is 0 or 1, the number of an input.")
@@ -222,7 +241,7 @@ def _record(test: Any, place: str, claim: Claim, drawn: tuple[int, int]) -> Reco
         )
     _same(test, "epsilon_lower", bound, f"{place}.epsilon_lower")
     return Record(
-        stage=_count(test, "stage", f"{place}.stage"),
+        stage=stage,
         look=_count(test, "look", f"{place}.look"),
         event=event_from_json(_field(test, "event", f"{place}.event")),
         forward=likelier == 0,
@@ -251,12 +270,18 @@ def _wager(bet: Any, place: str, claim: Claim, drawn: tuple[int, int]) -> Wager:
         raise InputError(f"evidence: {place} is held to ({epsilon}, {delta}), and the claim is another.")
     if claim.curve is not None and not claim.curve.allows(epsilon, delta):
         raise InputError(f"evidence: {place} tests {(epsilon, delta)}, which is no point that the claim implies.")
+    datasets = bet.get("datasets")
+    if datasets is not None and not (
+        isinstance(datasets, list) and len(datasets) == 2 and all(type(number) is int for number in datasets)
+    ):
+        raise InputError(f"evidence: {place}.datasets = {shown(datasets)}: the numbers of two datasets are needed.")
     return Wager(
         event=event_from_json(_field(bet, "event", f"{place}.event")),
         forward=likelier == 0,
         share=_share(bet, f"{place}.share"),
         pairs=counts,
         claim=claim.at((epsilon, delta)) if claim.curve is not None else claim,
+        pair=None if datasets is None else (datasets[0], datasets[1]),
     )
 
 

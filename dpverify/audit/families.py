@@ -11,7 +11,19 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from dpverify.audit import learning
-from dpverify.audit.events import atoms, equality, extremes, joint, kinds, lattice, learned, membership, pieces, thresholds
+from dpverify.audit.events import (
+    atoms,
+    equality,
+    extremes,
+    joint,
+    kinds,
+    ladder,
+    lattice,
+    learned,
+    membership,
+    pieces,
+    thresholds,
+)
 from dpverify.audit.exploration import Candidate, Exploration
 from dpverify.audit.features import Aggregate, Combination, Coordinate, CountAbove, PlaceOfCode, PlaceOfLargest, Scalar
 from dpverify.audit.table import Floats, Kind, Path, Table, is_length
@@ -50,6 +62,7 @@ def ordinary(exploration: Exploration) -> Iterator[Candidate]:
         seen = smaller if len(items) > FEW_COORDINATES and not isinstance(scalar, Coordinate) else exploration
         yield from thresholds.propose(seen, scalar)
         yield from extremes.propose(seen, scalar)
+        yield from ladder.propose(seen, scalar)
         if len(numeric) <= FEW_COORDINATES:
             yield from pieces.propose(seen, scalar)
     valued = [*numeric, *(path for path in paths if path not in numeric and _has_text(exploration, path))][:MOST_COORDINATES]
@@ -62,6 +75,7 @@ def ordinary(exploration: Exploration) -> Iterator[Candidate]:
     pairs = list(combinations(items[:MOST_IN_PAIRS], 2))
     for count in _counts_above(exploration, items):
         yield from thresholds.propose(exploration, count)
+        yield from ladder.propose(exploration, count)
     for combination in _combinations_that_differ(exploration, pairs):
         yield from thresholds.propose(smaller, combination)
     for one, other in pairs:

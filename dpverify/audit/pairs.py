@@ -1,127 +1,214 @@
-"""The worst of many pairs: every pair is explored on a few outputs, the promising ones on more, one is left to be audited.
+"""The worst of many pairs: every pair is looked at on a few outputs, the promising half on more, until one is left.
 
-The pair is chosen on outputs that are never counted, and confirmed on fresh ones, so that however many pairs are tried an
-audit errs no more often. All scores here are forecasts of a lower bound on epsilon: *heuristic*.
+The pair is chosen on outputs that its audit does not count, so that however many pairs are tried an audit errs no more often.
+All scores here are forecasts of a lower bound on epsilon: *heuristic*. What is bet on the way (`wagers`) is no heuristic.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 from typing import Any
 
 import numpy as np
 
-from dpverify.audit.callables import Form
-from dpverify.audit.calls import Calls, Request
-from dpverify.audit.exploration import CAUTION, Forecast
+from dpverify.audit.exploration import Forecast, Pair
 from dpverify.audit.grid import grid_of
+from dpverify.audit.records import Record, leader
 from dpverify.audit.search import Picked, pick
-from dpverify.audit.table import Path, Table, joined
-from dpverify.audit.unchanged import digest_of_input
+from dpverify.audit.stock import Stock
+from dpverify.audit.table import Path, Table
+from dpverify.audit.unchanged import digest_of_input, same
+from dpverify.audit.wagers import Wagers, rounds_for
 
-SEARCH_SHARE = 0.2
-"""The part of the budget that is spent on choosing the pair."""
-
-MOST = 100_000
-"""Outputs a side and pair of one round, at most."""
-
-FEWEST_TO_PART = 2_000
-"""Outputs of a pair below which the same ones propose events and speak for them."""
+SEARCH_SHARE = 0.3
+"""The part of the budget that is spent on choosing the pair, at most."""
 
 COUNTING_CAUTION = 1.0
 """Deviations by which counts of events that other outputs proposed are moved against them."""
 
-FIRST_BLOCK = 2**31
-"""Blocks from here on belong to the search; no audit numbers so many."""
-
-
-MOST_ROUNDS = 64
-"""Blocks of one pair, at most."""
+Numbers = tuple[int, int]
+"""A pair of datasets, by their numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """The pair, how many were tried, the outputs a side that this cost, and the bound that is forecast for the pair."""
+    """The pair, how many were tried, the outputs a side that this cost, and the bound that is forecast for the pair.
 
-    pair: tuple[Any, Any]
+    `explored`: outputs of the pair, which its audit may look for events in. `records`: tests of all pairs together, and
+    `suspected` the event that has already refuted the claim where one of them rejects.
+    """
+
+    pair: Numbers
     tried: int
     spent: int
     promise: float
+    explored: Pair | None = None
+    records: tuple[Record, ...] = ()
+    suspected: Picked | None = None
+
+    def told(self) -> str | None:
+        """A sentence on what was done; None where there was nothing to choose."""
+        if self.tried == 1:
+            return None
+        return (
+            f"{self.tried} pairs of datasets were tried on {self.spent:,} outputs a side; the one that "
+            f"{'promised most' if self.suspected is None else 'bets on them lost most on'} was audited on fresh outputs."
+        )
+
+    def to_json(self, datasets: list[str]) -> dict[str, Any] | None:
+        """The same for evidence, with the datasets that its bets speak of."""
+        if self.tried == 1:
+            return None
+        named = sorted({number for record in self.records for bet in record.bets for number in bet.pair or ()})
+        return {
+            "tried": self.tried,
+            "outputs": self.spent,
+            "datasets": {str(number): datasets[number] for number in named},
+        }
 
 
-class Scorer:
-    """Draws outputs of a pair and forecasts the bound that an audit of it would show. The same pair, the same outputs.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """The events that some outputs of a pair propose, the grid to which outputs are rounded for those that do not look at
+    bits, and the best forecast."""
 
-    Half of the fresh outputs, and all earlier ones, propose events, and the other half counts them: of many events the luckiest
-    comes out on top, and its luck must not be taken for promise. Too few outputs are not parted; their forecast is cautious.
+    picked: tuple[Picked, ...]
+    grid: dict[Path, float]
+    promise: float
+
+    def hits(self, table: Table) -> list[int]:
+        """How often each event occurs."""
+        rounded = table.rounded(self.grid)
+        return [int(np.count_nonzero(one.event.mask(table if one.precise else rounded))) for one in self.picked]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """Says what an audit of a pair would show, by the outputs that propose events and by fresh ones.
+
+    The first forecast is the more cautious one, since of many events the luckiest comes out on top. Of equally many outputs it
+    tells pairs apart twice as well as if half of them proposed and half counted, as the best event is seen by more of them.
     """
 
-    def __init__(
-        self, mechanism: Callable[..., Any], form: Form, *, seed: int, delta: float, alpha: float, planned: int, bits: bool
-    ) -> None:
-        self._mechanism = mechanism
-        self._form = form
-        self._seed = seed
-        self._bits = bits
-        self._forecast = Forecast(delta=delta, alpha=alpha / 4, planned=max(planned, 1), ranking_caution=CAUTION)
-        self._known: dict[str, tuple[int, list[Table], list[Table]]] = {}
-        self.spent = 0
-        """Outputs a side that were drawn."""
+    forecast: Forecast
+    bits: bool
 
-    def __call__(self, pair: tuple[Any, Any], size: int) -> float:
-        """The forecast, on `size` outputs a side in addition to those of earlier calls; never NaN or infinite."""
-        key = digest_of_input(pair)
-        number, *earlier = self._known.get(key, (0, [], []))
-        fresh = self._drawn(pair, key, number, size)
-        proposing, counting = _parted(fresh, size // 2 if size >= FEWEST_TO_PART else size)
-        seen = joined([*earlier[0], proposing[0]]), joined([*earlier[1], proposing[1]])
-        grid = grid_of(seen, {})
-        picked = pick(seen, grid=grid, bits=self._bits, forecast=self._forecast)
-        self._known[key] = (number + 1) % (MOST_ROUNDS // 2), [*earlier[0], fresh[0]], [*earlier[1], fresh[1]]
-        if counting[0].size:
-            best = max((self._counted(one, counting, grid) for one in picked), default=0.0)
-        else:
-            best = max((one.promise for one in picked), default=0.0)
-        return min(max(best, -1.0), 1e6) if not math.isnan(best) else -1.0
+    def proposed(self, tables: Pair) -> Proposal:
+        """What these outputs propose."""
+        grid = grid_of(tables, {})
+        picked = pick(tables, grid=grid, bits=self.bits, forecast=self.forecast, whole=True)
+        return Proposal(picked=tuple(picked), grid=grid, promise=_best([one.promise for one in picked]))
 
-    def _drawn(self, pair: tuple[Any, Any], key: str, number: int, size: int) -> tuple[Table, Table]:
-        calls = Calls(self._mechanism, self._form, pair, self._seed)
-        place = FIRST_BLOCK + MOST_ROUNDS * int(key[:6], 16) + 2 * number
-        self.spent += size
-        first = calls.outputs(Request(side=0, block=place, size=size)).kept()
-        return first, calls.outputs(Request(side=1, block=place + 1, size=size)).kept()
-
-    def _counted(self, one: Picked, tables: tuple[Table, Table], grid: dict[Path, float]) -> float:
-        """The forecast for an event that other outputs proposed."""
-        seen = tables if one.precise else (tables[0].rounded(grid), tables[1].rounded(grid))
-        likelier, other = (int(np.count_nonzero(one.event.mask(table))) for table in (seen if one.forward else seen[::-1]))
-        forecast = replace(self._forecast, caution=COUNTING_CAUTION)
-        return float(forecast(np.array([likelier]), tables[0].size, np.array([other]), tables[1].size)[0])
+    def promise(self, picked: Sequence[Picked], hits: Sequence[tuple[int, int]], sizes: tuple[int, int]) -> float:
+        """The best forecast of these events by outputs that did not propose them."""
+        forecast = replace(self.forecast, caution=COUNTING_CAUTION)
+        found = []
+        for one, both in zip(picked, hits, strict=True):
+            (hit, size), (other, other_size) = list(zip(both, sizes, strict=True))[:: 1 if one.forward else -1]
+            found.append(float(forecast(np.array([hit]), size, np.array([other]), other_size)[0]))
+        return _best(found)
 
 
-def _parted(tables: tuple[Table, Table], size: int) -> tuple[tuple[Table, Table], tuple[Table, Table]]:
-    first, second = tables
-    head, tail = slice(0, size), slice(size, None)
-    return (first.taken(head), second.taken(head)), (first.taken(tail), second.taken(tail))
+def _best(promises: Sequence[float]) -> float:
+    """The largest, between -1 and 10^6."""
+    return min(max([-1.0, *(promise for promise in promises if not math.isnan(promise))]), 1e6)
 
 
-def choose(pairs: Iterable[tuple[Any, Any]], scorer: Scorer, budget: int) -> Chosen:
-    """Half of the pairs are dropped in each round, the worse half by forecast; `budget` outputs a side in all, about."""
-    left = list(pairs)
-    tried = len(left)
-    rounds = max(1, math.ceil(math.log2(max(tried, 2))))
-    promise = 0.0
-    for number in count():
-        size = min(max(budget // rounds // len(left), 1), MOST)
-        if number and (len(left) == 1 or scorer.spent + size * len(left) > budget):
-            break
-        scores = [scorer(pair, size) for pair in left]
-        order = sorted(range(len(left)), key=lambda place: -scores[place])
-        promise = scores[order[0]]
-        left = [left[place] for place in order[: max(1, (len(left) + 1) // 2)]]
-        if len(left) == 1:
-            break
-    return Chosen(pair=left[0], tried=tried, spent=scorer.spent, promise=promise)
+@dataclass(slots=True)
+class Tournament:
+    """Half of the pairs are dropped in each round, the worse half by forecast."""
+
+    stock: Stock
+    judge: Judge
+    pairs: Sequence[Numbers]
+    wagers: Wagers | None = None
+
+    def chosen(self, budget: int) -> Chosen:
+        """The worst pair, on `budget` outputs a side at most, counting all outputs of all datasets and halving the sum."""
+        left = list(self.pairs)
+        rounds = rounds_for(len(left)) if len(left) > 1 else 0
+        proposed: dict[Numbers, Proposal] = {}
+        promise = dict.fromkeys(left, 0.0)
+        for number in range(rounds):
+            counted = self._draw(self._wanted(left, 2 * budget // rounds), proposed)
+            if number + 1 < rounds:
+                proposed = {pair: self.judge.proposed(self._explored(pair)) for pair in left}
+                promise = {pair: one.promise for pair, one in proposed.items()}
+            else:
+                promise = {pair: (promise[pair] + counted[pair]) / 2 for pair in left}
+            left = sorted(left, key=lambda pair: -promise[pair])[: max((len(left) + 1) // 2, min(rounds - number, 2))]
+            if self.wagers is not None and (won := self.wagers.won()) is not None:
+                return self._refuted(won, promise[left[0]])
+            proposed = {pair: one for pair, one in proposed.items() if pair in left}
+            self.stock.forget({dataset for pair in self.pairs for dataset in pair} - {end for pair in left for end in pair})
+        return Chosen(
+            pair=left[0],
+            tried=len(self.pairs),
+            spent=-(-self.stock.drawn // 2),
+            promise=promise[left[0]],
+            explored=self._explored(left[0]) if rounds else None,
+            records=() if self.wagers is None else tuple(self.wagers.records()),
+        )
+
+    def _wanted(self, left: Sequence[Numbers], outputs: int) -> dict[int, int]:
+        """So many outputs over all datasets: of one that belongs to m pairs, m^(1/2) times as many as of one that has one."""
+        weights = {number: math.sqrt(count) for number, count in Counter(end for pair in left for end in pair).items()}
+        total = sum(weights.values())
+        return {number: max(int(outputs * weight / total), 1) for number, weight in weights.items()}
+
+    def _draw(self, wanted: dict[int, int], proposed: dict[Numbers, Proposal]) -> dict[Numbers, float]:
+        """Fresh outputs: what they promise of the events that earlier ones proposed, on which bets are laid as well."""
+        hits = {pair: [[0, 0] for _ in one.picked] for pair, one in proposed.items()}
+        sizes = dict.fromkeys(wanted, 0)
+        for number, table in self.stock.fresh(wanted):
+            sizes[number] += table.size
+            for pair, one in proposed.items():
+                for side in (side for side, of in enumerate(pair) if of == number):
+                    for count, found in zip(hits[pair], one.hits(table), strict=True):
+                        count[side] += found
+        promise = {}
+        for pair, one in proposed.items():
+            both = sizes[pair[0]], sizes[pair[1]]
+            counts = [(first, second) for first, second in hits[pair]]
+            promise[pair] = self.judge.promise(one.picked, counts, both)
+            if self.wagers is not None:
+                self.wagers.lay(pair, len(proposed), one.picked, both, counts)
+        return promise
+
+    def _explored(self, pair: Numbers) -> Pair:
+        return self.stock.kept(pair[0]), self.stock.kept(pair[1])
+
+    def _refuted(self, record: Record, promise: float) -> Chosen:
+        """The bets have refuted the claim: the pair and the event that won most of it are what is left to be audited."""
+        foremost = leader(record.bets)
+        assert foremost.pair is not None
+        assert self.wagers is not None
+        return Chosen(
+            pair=foremost.pair,
+            tried=len(self.pairs),
+            spent=-(-self.stock.drawn // 2),
+            promise=promise,
+            explored=self._explored(foremost.pair) if all(map(self.stock.has, foremost.pair)) else None,
+            records=tuple(self.wagers.records()),
+            suspected=Picked(foremost.event, foremost.forward, 1.0, record.precise),
+        )
+
+
+def distinct(pairs: Sequence[tuple[Any, Any]]) -> tuple[list[Any], list[Numbers]]:
+    """Every dataset once, and the pairs by their numbers."""
+    datasets: list[Any] = []
+    known: dict[str, list[int]] = {}
+
+    def number_of(data: Any) -> int:
+        alike = known.setdefault(digest_of_input(data), [])
+        for number in alike:
+            if same(datasets[number], data):  # a digest may rest on a text that leaves something out
+                return number
+        alike.append(len(datasets))
+        datasets.append(data)
+        return alike[-1]
+
+    return datasets, [(number_of(first), number_of(second)) for first, second in pairs]

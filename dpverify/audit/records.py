@@ -15,6 +15,7 @@ from dpverify.audit.statistics import events as statistics
 from dpverify.audit.statistics.betting import (
     Bet,
     PairCounts,
+    average_delta_lower,
     average_epsilon_lower,
     average_log_capital,
     needed_log_capital,
@@ -55,13 +56,17 @@ seconds, several times what the outputs cost, and win nothing (`reports/audit-ov
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wager:
-    """One event of a bettor: its share of the capital, the pairs of outputs seen, and the point of the claim that is tested."""
+    """One event of a bettor: its share of the capital, the pairs of outputs seen, and the point of the claim that is tested.
+
+    `pair`: where several pairs of datasets are bet on, the numbers of the two that these outputs are of.
+    """
 
     event: Event
     forward: bool
     share: float
     pairs: PairCounts
     claim: Claim
+    pair: tuple[int, int] | None = None
 
     @property
     def bet(self) -> Bet:
@@ -135,27 +140,31 @@ def judged(claim: Claim, counts: Counts, alpha: float) -> tuple[bool, float]:
 def bet_on(claim: Claim, *, stage: int, wagers: Sequence[Wager], precise: bool, alpha: float) -> Record:
     """The test of all bets of a stage together. It may be made at any moment, which is why no look has its number."""
     rejects, bound = judged_bets(claim, wagers, alpha)
-    leader = _leader(wagers)
+    foremost = leader(wagers)
     return Record(
         stage=stage,
         look=ANY_MOMENT,
-        event=leader.event,
-        forward=leader.forward,
+        event=foremost.event,
+        forward=foremost.forward,
         precise=precise,
-        counts=leader.counts,
+        counts=foremost.counts,
         alpha=alpha,
         rejects=rejects,
         epsilon_lower=bound,
-        claim=leader.claim,
+        claim=foremost.claim,
         bets=tuple(wagers),
     )
 
+
+EARLIER = 0
+"""The stage of a test that was made before the pair of inputs was chosen."""
 
 ANY_MOMENT = 0
 """The look of a test that was not planned for one."""
 
 
-def _leader(wagers: Sequence[Wager]) -> Wager:
+def leader(wagers: Sequence[Wager]) -> Wager:
+    """The bet that has won most."""
     return max(wagers, key=lambda wager: rough_log_capital([wager.bet]))
 
 
@@ -169,7 +178,7 @@ def judged_bets(claim: Claim, wagers: Sequence[Wager], alpha: float) -> tuple[bo
         bound = average_epsilon_lower([wager.bet for wager in wagers], alpha)
         return bound > claim.epsilon, bound
     rejects = average_log_capital([wager.bet for wager in wagers]) >= needed_log_capital(alpha)
-    return rejects, average_epsilon_lower([_leader(wagers).bet], alpha)
+    return rejects, average_epsilon_lower([leader(wagers).bet], alpha)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,12 +226,17 @@ def _bounds(curve: Curve | None, best: Record, valid: Sequence[Record]) -> dict[
     """Lower bounds on other numbers: on delta at the epsilon of the best test, and on the one parameter of the notion.
 
     Each test has its own part of the error, so whatever parameter one of them excludes is excluded. The bound on delta is
-    the same event's joint test, inverted in delta: it holds at the same level by itself, not together with epsilon_lower.
+    the same test, inverted in delta: of an event the joint test, of bets their capital, whatever the moment. It holds at the
+    same level by itself, not together with epsilon_lower.
     """
-    bounds = {"delta": statistics.delta_lower(best.counts, epsilon=best.claim.epsilon, alpha=best.alpha, design="fixed")}
+    if best.bets:
+        found = average_delta_lower([wager.bet for wager in best.bets if wager.claim == best.claim], best.alpha)
+    else:
+        found = statistics.delta_lower(best.counts, epsilon=best.claim.epsilon, alpha=best.alpha, design="fixed")
+    bounds = {"delta": found}
     if curve is not None and curve.parameter is not None:
-        found = [curve.parameter_lower(record.epsilon_lower, record.claim.delta) or 0.0 for record in valid]
-        bounds[curve.parameter] = max(found)
+        parameters = [curve.parameter_lower(record.epsilon_lower, record.claim.delta) or 0.0 for record in valid]
+        bounds[curve.parameter] = max(parameters)
     return bounds
 
 
@@ -314,7 +328,9 @@ def record_to_json(record: Record) -> dict[str, Any]:
 
 def _wager_to_json(wager: Wager) -> dict[str, Any]:
     pairs = wager.pairs
+    datasets = {} if wager.pair is None else {"datasets": list(wager.pair)}
     return {
+        **datasets,
         "event": wager.event.to_json(),
         "description": wager.event.describe(),
         "likelier": 0 if wager.forward else 1,

@@ -28,8 +28,19 @@ FEWEST_BLOCKS = 32
 class Sampler:
     """Plans blocks of outputs of either side, has them drawn, and keeps count."""
 
-    def __init__(self, crew: Crew, *, budget: int, seed: int, first: int, progress: Callable[[int, int], None]) -> None:
+    def __init__(
+        self,
+        crew: Crew,
+        *,
+        budget: int,
+        seed: int,
+        first: int,
+        progress: Callable[[int, int], None],
+        pair: tuple[int, int] = (0, 1),
+    ) -> None:
         self.crew = crew
+        self.pair = pair
+        """The places of the two inputs among all that the crew knows."""
         self.budget = budget
         self.drawn = [0, 0]
         self.blocks = 0
@@ -60,12 +71,13 @@ class Sampler:
         for request, answer in self.crew.answers(self._requests(sizes, apart, fewest), question):
             if not self.lives:
                 self.drawn[0] += 2 * self._first
-            self.drawn[request.side] += request.size
+            side = self.pair.index(request.side)
+            self.drawn[side] += request.size
             self.width = max(self.width, answer.width)
             if answer.life is not None:
                 self.lives.setdefault(answer.life.name, answer.life)
             self._progress(sum(self.drawn), 2 * self.budget)
-            yield request.side, answer
+            yield side, answer
 
     def _requests(self, sizes: tuple[int, int], apart: bool, fewest: int) -> Iterator[Request]:
         largest = max(min(largest_block(self.budget), ROOM // self.width), 1)
@@ -79,7 +91,7 @@ class Sampler:
                         raise AssertionError(f"{self._planned[side]} + {size} outputs exceed the budget of {self.budget}")
                     self._planned[side] += size
                     self.blocks += 1
-                    yield Request(side=side, block=self.blocks - 1, size=size, apart=apart)
+                    yield Request(side=self.pair[side], block=self.blocks - 1, size=size, apart=apart)
 
 
 def largest_block(budget: int) -> int:

@@ -64,17 +64,20 @@ def pick(
     forecast: Forecast,
     enough: float = -math.inf,
     answers: Sequence[float] = (),
+    whole: bool = False,
 ) -> list[Picked]:
     """The most promising events for fresh outputs; with `bits`, precise ones among them, but never these alone.
 
-    Trees are grown only where nothing cheaper promises more than `enough`. `answers` are what noise may have been added to.
+    With `whole`, plain events are ranked on all outputs, those that proposed them too, as they are of single numbers: what is
+    promised is a little too much, and the best event is more often among what is picked. Trees
+    are grown only where nothing cheaper promises more than `enough`. `answers` are what noise may have been added to.
     """
     rounded = tables[0].rounded(grid), tables[1].rounded(grid)
     single = max(len(table.columns) for table in tables) == 1
     if single:
         forecast = replace(forecast, caution=LITTLE_CAUTION, ranking_caution=LITTLE_RANKING_CAUTION)
     halves = _halves(rounded, forecast)
-    halves = replace(halves, whole=rounded) if single else halves
+    halves = replace(halves, whole=rounded) if single or whole else halves
     proposed = list(families.ordinary(halves))
     if max((one.lead.promise for one in proposed), default=0.0) <= enough:
         proposed += families.boosted(halves)

@@ -6,14 +6,19 @@ shrunk as a failing example would be, as long as its forecast stays close to the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dpverify.adjacency import Relation
+from dpverify.audit.calls import Request
+from dpverify.audit.crew import Job
 from dpverify.audit.neighbours import BoundedDifference, Neighbourhood, check_neighbours
-from dpverify.audit.pairs import Chosen, Scorer
+from dpverify.audit.pairs import Chosen, Judge
+from dpverify.audit.request import shortened
+from dpverify.audit.stock import Stock
+from dpverify.audit.table import Table
 from dpverify.errors import InputError, MissingDependency, shown
 
 if TYPE_CHECKING:
@@ -147,15 +152,35 @@ def climb(pairs: PairStrategy, scored: Callable[[tuple[Any, Any]], float], *, se
     return pair, best, len(scores)
 
 
-def choose(pairs: PairStrategy, scorer: Scorer, budget: int, *, seed: int) -> Chosen:
-    """The pair that a climb with `budget` outputs a side, about, leads to."""
+def chosen(pairs: PairStrategy, job: Job, judge: Judge, budget: int) -> tuple[tuple[Any, Any], Chosen]:
+    """The pair that a climb with `budget` outputs a side, about, leads to. `job` says how the mechanism is called."""
     size = max(min(budget // (2 * pairs.examples), 20_000), 20)
+    datasets: list[Any] = []
+
+    def drawn(requests: Iterable[Request]) -> Iterator[tuple[Request, Table]]:
+        for request in requests:
+            data = datasets[request.side]
+            caller = replace(job, inputs=(data,), names=(shortened(data),)).caller()
+            try:
+                yield request, caller.outputs(replace(request, side=0)).kept()
+            finally:
+                caller.close()
+
+    stock = Stock(drawn)
 
     def scored(pair: tuple[Any, Any]) -> float:
-        return scorer(pair, size) if scorer.spent + size <= budget else -1.0  # shrinking may ask for any number of pairs
+        if stock.drawn // 2 + size > budget:
+            return -1.0  # shrinking may ask for any number of pairs
+        numbers = len(datasets), len(datasets) + 1
+        datasets.extend(pair)
+        for _ in stock.fresh(dict.fromkeys(numbers, size)):
+            pass
+        promise = judge.proposed((stock.kept(numbers[0]), stock.kept(numbers[1]))).promise
+        stock.forget(numbers)
+        return promise
 
-    pair, promise, tried = climb(pairs, scored, seed=seed)
-    return Chosen(pair=pair, tried=tried, spent=scorer.spent, promise=promise)
+    pair, promise, tried = climb(pairs, scored, seed=job.seed)
+    return pair, Chosen(pair=(0, 1), tried=tried, spent=-(-stock.drawn // 2), promise=promise)
 
 
 def _strategies() -> Any:

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from dpverify.audit import odds
-from dpverify.audit.events import Within, extremes, learned
+from dpverify.audit.events import Within, extremes, ladder, learned
 from dpverify.audit.exploration import Exploration, Forecast
 from dpverify.audit.features import Coordinate
 from dpverify.audit.reading import from_array
@@ -107,3 +108,44 @@ def test_the_best_cell_of_a_score_is_proposed_though_its_own_counts_are_poor() -
     assert best.event.mask(tables[0]).mean() == pytest.approx(2**-10, rel=0.5)
     truth = 10 * math.log(chances[0] / chances[1])
     assert 0.75 * truth < best.lead.foreseen < truth
+
+
+def twenty_coins(rng: np.random.Generator, chance: float, size: int = 200_000) -> np.ndarray:
+    return rng.binomial(20, chance, size).astype(float)
+
+
+@pytest.mark.parametrize("sign", [1, -1], ids=["lower end", "upper end"])
+def test_of_few_values_the_outermost_are_foreseen(sign: int) -> None:
+    """Heads among 20 coins, chance .5025 or .4975: the event that is foreseen to be best is worth nearly the best there is."""
+    rng = np.random.Generator(np.random.PCG64(8))
+    tables = from_array(sign * twenty_coins(rng, 0.4975)), from_array(sign * twenty_coins(rng, 0.5025))
+    exploration = Exploration(search=tables, rank=tables, forecast=FORECAST)
+    best = max(ladder.propose(exploration, Coordinate(())), key=lambda one: one.lead.foreseen)
+    heads = np.arange(21)
+    laws = [binom(20, chance).pmf(heads) for chance in (0.4975, 0.5025)]
+    events = [heads >= k for k in range(1, 21)] + [heads < k for k in range(1, 21)]
+    worth = [
+        FORECAST.of_rates(*(np.array([law[event].sum()]) for law in laws[::way]))[0] for event in events for way in (1, -1)
+    ]
+    column = from_array(sign * heads.astype(float))
+    found = [law[best.event.mask(column)].sum() for law in laws][:: 1 if best.lead.forward else -1]
+    value = FORECAST.of_rates(*(np.array([chance]) for chance in found))[0]
+    assert 0.95 * max(worth) <= value <= max(worth)
+    assert best.lead.foreseen == pytest.approx(value, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        lambda rng: rng.integers(0, 4, 20_000).astype(float),
+        lambda rng: rng.random(20_000),
+        lambda rng: np.concatenate([rng.integers(0, 9, 1_000).astype(float), rng.random(19_000)]),
+        lambda rng: rng.integers(0, 9, 20_000).astype(float),
+    ],
+    ids=["too few values", "too many", "too many, seen late", "no rise"],
+)
+def test_other_scalars_have_no_ladder(values) -> None:
+    rng = np.random.Generator(np.random.PCG64(4))
+    tables = from_array(values(rng)), from_array(values(rng))
+    exploration = Exploration(search=tables, rank=tables, forecast=FORECAST)
+    assert list(ladder.propose(exploration, Coordinate(()))) == []

@@ -146,6 +146,29 @@ def average_epsilon_lower(bets: Sequence[Bet], alpha: float) -> float:
     return 0.0
 
 
+def average_delta_lower(bets: Sequence[Bet], alpha: float) -> float:
+    """The least delta in [0, 1) at which all bets together have less than 1/alpha, rounded down by 1e-9 or so.
+
+    Their own delta plays no part; each keeps its epsilon. A lower confidence bound at level alpha on the delta of the claim at
+    that epsilon, at all times at once. 0.0 where nothing is shown.
+    """
+    needed = needed_log_capital(alpha)
+
+    def at(delta: float) -> list[Bet]:
+        return [replace(bet, delta=delta) for bet in bets]
+
+    if rough_log_capital(at(0.0)) < needed - _LEEWAY:
+        return 0.0
+    low, high = 0.0, 1.0
+    while high - low > 1e-10:
+        middle = (low + high) / 2
+        low, high = (middle, high) if rough_log_capital(at(middle)) >= needed else (low, middle)
+    for back in (1e-9, 1e-7, 1e-5, 1e-3):
+        if low - back > 0 and average_log_capital(at(low - back)) >= needed:
+            return low - back
+    return 0.0
+
+
 def rough_log_capital(bets: Sequence[Bet]) -> float:
     """About `average_log_capital`, in doubles: to find out when and where the certified one is worth its cost."""
     rough = []

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from dpverify.audit.statistics.betting import (
     Bet,
     PairCounts,
+    average_delta_lower,
     average_epsilon_lower,
     average_log_capital,
     log_capital,
@@ -146,6 +147,21 @@ def test_the_bound_of_bets_is_where_they_stop_refuting(one: PairCounts, other: P
     assert average_log_capital(above) < needed or found == 0
     if found > 0:
         assert average_log_capital([bet(each.share, each.pairs, found, delta) for each in bets]) >= needed
+
+
+@given(COUNTS, COUNTS, st.sampled_from([0.0, 1.0]), st.sampled_from([0.05, 1e-6]))
+def test_the_bound_on_delta_is_where_bets_stop_refuting(
+    one: PairCounts, other: PairCounts, epsilon: float, alpha: float
+) -> None:
+    def at(delta: float) -> list[Bet]:
+        return [bet(0.75, one, epsilon, delta), bet(0.25, other, epsilon, delta)]
+
+    found = average_delta_lower(at(0.0), alpha)
+    needed = needed_log_capital(alpha)
+    assert 0 <= found < 1
+    assert average_log_capital(at(min(found + 1e-4, 1.0))) < needed or found == 0
+    if found > 0:
+        assert average_log_capital(at(found)) >= needed
 
 
 @pytest.mark.parametrize("shares", [(), (0.0, 1.0), (-0.1, 0.5), (0.7, 0.4)])
