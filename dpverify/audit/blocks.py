@@ -86,7 +86,7 @@ def answer_of(table: Table, question: Question, life: Life | None = None) -> Ans
         neighbours.append((excess, variance))
     return Answer(
         size=table.size,
-        width=len(table.columns),
+        width=table.width,
         hits=tuple(hits),
         neighbours=tuple(neighbours),
         mark=mark_of(table),

@@ -27,11 +27,13 @@ from dpverify.audit.events import (
 from dpverify.audit.exploration import Candidate, Exploration
 from dpverify.audit.features import Aggregate, Combination, Coordinate, CountAbove, PlaceOfCode, PlaceOfLargest, Scalar
 from dpverify.audit.table import Floats, Kind, Path, Table, is_length
+from dpverify.audit.texts import is_character, is_number, is_part
 
 MOST_COORDINATES = 24
 MOST_IN_PAIRS = 16
 MOST_COMBINATIONS = 10
 MOST_IN_JOINT = 8
+MOST_PARTS_TOGETHER, FEWEST_TO_JOIN, DIFFERENT = 5, 2_000, 1.6
 SCREENED = 1000
 PAIR_SAMPLE = 40_000
 FEW_COORDINATES = 8
@@ -50,10 +52,12 @@ SUMMARIES = tuple(Aggregate(which) for which in ("numbers", "nonzero", "sum", "l
 def ordinary(exploration: Exploration) -> Iterator[Candidate]:
     """The ordinary families, on rounded outputs."""
     paths = list(dict.fromkeys(path for table in exploration.search for path in table.columns))
+    parts = [path for path in paths if is_part(path)]
     numeric = _foremost(exploration, [path for path in paths if _has_numbers(exploration, path)])
     for path in paths:
-        yield from kinds.propose(exploration, path)
-    items = [path for path in numeric if not is_length(path)]
+        if not is_character(path):  # the length says whether it is there
+            yield from kinds.propose(exploration, path)
+    items = [path for path in numeric if not is_length(path) and not is_part(path)]
     scalars: list[Scalar] = [Coordinate(path) for path in numeric]
     if len(items) > 1:
         scalars += _aggregates(exploration, items)
@@ -65,14 +69,15 @@ def ordinary(exploration: Exploration) -> Iterator[Candidate]:
         yield from ladder.propose(seen, scalar)
         if len(numeric) <= FEW_COORDINATES:
             yield from pieces.propose(seen, scalar)
-    valued = [*numeric, *(path for path in paths if path not in numeric and _has_text(exploration, path))][:MOST_COORDINATES]
+    valued = _valued(exploration, paths, numeric)
     for path in valued:
         yield from atoms.propose(exploration, path)
-    if len(paths) > 1:
+    if len(paths) - len(parts) > 1:
         yield from atoms.propose(exploration, None)
-    for container in membership.containers(paths):
+    for container in membership.containers([path for path in paths if not is_part(path)]):
         yield from membership.propose(smaller, container)
-    pairs = list(combinations(items[:MOST_IN_PAIRS], 2))
+    numbers = [*items, *(path for path in parts if path in numeric and is_number(path) and not is_length(path))]
+    pairs = list(combinations(numbers[:MOST_IN_PAIRS], 2))
     for count in _counts_above(exploration, items):
         yield from thresholds.propose(exploration, count)
         yield from ladder.propose(exploration, count)
@@ -80,6 +85,7 @@ def ordinary(exploration: Exploration) -> Iterator[Candidate]:
         yield from thresholds.propose(smaller, combination)
     for one, other in pairs:
         yield from equality.propose(smaller, one, other)
+    valued = _together(exploration, valued)
     jointly = valued[:MOST_IN_JOINT] if len(valued) > 1 else []
     axes = [axis for path in jointly if (axis := joint.axis_of(smaller, path)) is not None]
     for first, second in combinations(axes, 2):
@@ -146,14 +152,14 @@ def boosted(exploration: Exploration) -> Iterator[Candidate]:
     """Thresholds on a boosted score, where an output has several coordinates and its patterns are too many to be counted."""
     paths = list(dict.fromkeys(path for table in exploration.search for path in table.columns))
     numeric = _foremost(exploration, [path for path in paths if _has_numbers(exploration, path)])
-    valued = [*numeric, *(path for path in paths if path not in numeric and _has_text(exploration, path))][:MOST_COORDINATES]
+    valued = _together(exploration, _valued(exploration, paths, numeric))
     size = min(table.size for table in exploration.search)
     if len(valued) < 2 or size < FEWEST_TO_BOOST:
         return
     patterns = len(np.unique(np.concatenate([table.whole() for table in exploration.search])))
     if patterns * COUNTED_ENOUGH <= size:
         return
-    items = [path for path in numeric if not is_length(path)]
+    items = [path for path in numeric if not is_length(path) and not is_part(path)]
     scalars = _score_scalars(exploration, valued)
     if len(items) > 1:
         scalars += [*_steps(items)[1:], *_aggregates(exploration, items)]
@@ -191,12 +197,41 @@ def _has_text(exploration: Exploration, path: Path) -> bool:
     return any(bool(np.isin(table.column(path).kinds, (Kind.TEXT, Kind.OTHER)).any()) for table in exploration.search)
 
 
+def _valued(exploration: Exploration, paths: list[Path], numeric: list[Path]) -> list[Path]:
+    """Coordinates that hold numbers, and after them those that hold text; of texts, all parts that were opened."""
+    found = [*numeric, *(path for path in paths if path not in numeric and _has_text(exploration, path))]
+    return [*[path for path in found if not is_part(path)][:MOST_COORDINATES], *(path for path in found if is_part(path))]
+
+
+def _together(exploration: Exploration, paths: list[Path]) -> list[Path]:
+    """What is looked at jointly: of texts, a few parts in each of which the two sides differ, for each takes time whenever it
+    is counted; and none where outputs are so few that some pair of parts is always lucky."""
+    many = min(table.size for table in exploration.search) >= FEWEST_TO_JOIN
+    parts = [path for path in paths if many and is_part(path) and _differs(exploration, path)][:MOST_PARTS_TOGETHER]
+    return [path for path in paths if not is_part(path) or path in parts]
+
+
+def _differs(exploration: Exploration, path: Path) -> bool:
+    """Whether the two sides differ on a coordinate in a way that chance hardly makes: by the distance between their
+    distribution functions, of texts in some order that has nothing to do with them."""
+    columns = [table.column(path) for table in exploration.search]
+    sides = [np.where(np.isnan(column.values), column.codes, column.values) for column in columns]
+    gap = float(_gaps(sides[0][:, None], sides[1][:, None])[0])
+    size = len(sides[0]) * len(sides[1]) / (len(sides[0]) + len(sides[1]))
+    return gap * float(size**0.5) > DIFFERENT
+
+
 def _foremost(exploration: Exploration, paths: list[Path]) -> list[Path]:
-    """All paths, or, where there are too many, those on which the two sides differ most; in their own order."""
-    if len(paths) <= MOST_COORDINATES:
-        return paths
-    gaps = _gaps(*(_columns(table, paths) for table in exploration.search))
-    return [paths[place] for place in sorted(np.argsort(-gaps, kind="stable")[:MOST_COORDINATES])]
+    """All paths, or, where there are too many, those on which the two sides differ most; in their own order.
+
+    Parts of texts are there because the two sides differ in them.
+    """
+    parts = [path for path in paths if is_part(path)]
+    paths = [path for path in paths if not is_part(path)]
+    if len(paths) > MOST_COORDINATES:
+        gaps = _gaps(*(_columns(table, paths) for table in exploration.search))
+        paths = [paths[place] for place in sorted(np.argsort(-gaps, kind="stable")[:MOST_COORDINATES])]
+    return [*paths, *parts]
 
 
 def _columns(table: Table, paths: list[Path]) -> Floats:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from dpverify.audit.table import Codes, Floats, Path, Table, name, path_from_json
+from dpverify.audit.texts import is_character
+from dpverify.errors import InputError, shown
 
 if TYPE_CHECKING:
     from dpverify.audit.scores import Score
-from dpverify.errors import InputError, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Coordinate:
         return table.column(self.path).values
 
     def describe(self) -> str:
-        return name(self.path)
+        return f"code point of {name(self.path)}" if is_character(self.path) else name(self.path)
 
     def to_json(self) -> dict[str, Any]:
         return {"scalar": "coordinate", "path": list(self.path)}

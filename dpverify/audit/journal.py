@@ -228,7 +228,8 @@ def _laid_out(table: Table) -> tuple[dict[str, Any], bytes]:
         if column.exact is not None:
             parts.append(np.ascontiguousarray(column.exact, dtype="<u8").tobytes())
         labels = {str(code): label for code, label in column.labels.items()}
-        columns.append({"path": list(path), "exact": column.exact is not None, "labels": labels})
+        texts = None if column.texts is None else column.texts.tolist()
+        columns.append({"path": list(path), "exact": column.exact is not None, "labels": labels, "texts": texts})
     return {"size": table.size, "columns": columns}, b"".join(parts)
 
 
@@ -245,5 +246,7 @@ def _table(layout: dict[str, Any], rest: bytes) -> Table:
     for one in layout["columns"]:
         values, kinds = array("<f8"), array("u1")
         exact = array("<u8") if one["exact"] else None
-        columns[path_from_json(one["path"])] = Column(values, kinds, exact, {int(c): text for c, text in one["labels"].items()})
+        labels = {int(code): text for code, text in one["labels"].items()}
+        texts = None if one["texts"] is None else np.array([None, *one["texts"]], dtype=object)[1:]
+        columns[path_from_json(one["path"])] = Column(values, kinds, exact, labels, texts)
     return Table(size, columns)

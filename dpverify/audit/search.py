@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit import families
+from dpverify.audit import dissecting, families
 from dpverify.audit.events import Event, atoms, kinds, pieces, thresholds
 from dpverify.audit.exploration import (
     BOLDNESS,
@@ -72,6 +72,7 @@ def pick(
     promised is a little too much, and the best event is more often among what is picked. Trees
     are grown only where nothing cheaper promises more than `enough`. `answers` are what noise may have been added to.
     """
+    tables = dissecting.opened(tables)
     rounded = tables[0].rounded(grid), tables[1].rounded(grid)
     single = max(len(table.columns) for table in tables) == 1
     if single:

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.audit.texts import ABSENT, LENGTH, followed, is_part, key_of_step, part_of
 from dpverify.errors import shown
 
 T = TypeVar("T")
@@ -28,12 +29,16 @@ Floats: TypeAlias = "NDArray[np.float64]"
 Kinds: TypeAlias = "NDArray[np.uint8]"
 Codes: TypeAlias = "NDArray[np.uint64]"
 
-LENGTH = "length"
-"""The last step of the path under which the number of items of a list, a dict or a text is found."""
-
+Texts: TypeAlias = "NDArray[np.object_]"
 
 MOST_REMEMBERED = 16
 """Columns of things read off all outputs that a table remembers."""
+
+MOST_PARTS = 16
+"""Parts of texts that get columns of their own while events are sought."""
+
+FEW_TEXTS, TEXT_BYTES = 256, 50
+"""From so many it is told whether texts are all different; what a text takes beside its characters."""
 
 
 class Kind(IntEnum):
@@ -72,12 +77,14 @@ SEED_OF_KIND = np.array([0, *(0x9E3779B97F4A7C15 * (k + 1) % 2**64 for k in rang
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Column:
-    """One coordinate of every output of a batch. `codes` is absent where the bits of `values` say it all."""
+    """One coordinate of every output of a batch. `exact` is absent where the bits of `values` say it all; `texts` are the
+    texts themselves, None in the place of what is no text, and absent where there are none at all."""
 
     values: Floats
     kinds: Kinds
     exact: Codes | None = None
     labels: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    texts: Texts | None = None
 
     @property
     def codes(self) -> Codes:
@@ -102,7 +109,7 @@ class Column:
             large = max(steps.max(initial=0.0), -steps.min(initial=0.0))
         if not large < 2.0**52:  # multiples already, or not to be told from NaN here
             values = np.where(np.abs(steps) < 2.0**52, values, self.values)
-        return Column(values, self.kinds, None if self.exact is None else self._recoded(values), self.labels)
+        return Column(values, self.kinds, None if self.exact is None else self._recoded(values), self.labels, self.texts)
 
     def _recoded(self, values: Floats) -> Codes:
         assert self.exact is not None
@@ -111,11 +118,12 @@ class Column:
 
     def taken(self, rows: Any) -> Column:
         """The cells of some rows."""
-        return Column(self.values[rows], self.kinds[rows], None if self.exact is None else self.exact[rows], self.labels)
+        exact, texts = (None if part is None else part[rows] for part in (self.exact, self.texts))
+        return Column(self.values[rows], self.kinds[rows], exact, self.labels, texts)
 
     def kept(self) -> Column:
         """The same cells in memory of their own."""
-        return Column(self.values.copy(), self.kinds, self.exact, self.labels)
+        return Column(self.values.copy(), self.kinds, self.exact, self.labels, self.texts)
 
 
 def constant(kind: Kind, size: int) -> Column:
@@ -146,14 +154,37 @@ class Table:
         return found
 
     def column(self, path: Path) -> Column:
-        """The column of a path."""
+        """The column of a path. One that leads into texts is read off them when it is asked for."""
         found = self.columns.get(path)
+        if found is None and is_part(path):
+            return self.remembered(path, lambda: self._part(path))
         return constant(Kind.ABSENT, self.size) if found is None else found
+
+    def _part(self, path: Path) -> Column:
+        from dpverify.audit.reading import column_of_part
+
+        return column_of_part(followed(self._cells(path[:-1]), path[-1:]), path)
+
+    def _cells(self, path: Path) -> list[Any]:
+        """The texts on a path, or what is in them; ABSENT elsewhere."""
+        if is_part(path):
+            return self.remembered((path, "cells"), lambda: followed(self._cells(path[:-1]), path[-1:]))
+        texts = self.column(path).texts
+        return [ABSENT] * self.size if texts is None else [ABSENT if text is None else text for text in texts.tolist()]
 
     @property
     def coordinates(self) -> list[Path]:
-        """The paths that hold at least one number."""
-        return [path for path, column in self.columns.items() if not is_length(path) and (column.kinds == Kind.NUMBER).any()]
+        """The paths that hold at least one number, without those that lead into texts."""
+        numbers = [path for path, column in self.columns.items() if (column.kinds == Kind.NUMBER).any()]
+        return [path for path in numbers if not is_length(path) and not is_part(path)]
+
+    @property
+    def width(self) -> int:
+        """How many cells of eight bytes an output takes, more or less: its columns, and texts where these are all different."""
+        few = [column.texts[:FEW_TEXTS].tolist() for column in self.columns.values() if column.texts is not None]
+        large = [texts for texts in few if len(set(texts)) > len(texts) / 2]
+        characters = sum(sum(len(text) for text in texts if text) / len(texts) for texts in large)
+        return len(self.columns) + (MOST_PARTS + int(characters + TEXT_BYTES * len(large)) // 8 if large else 0)
 
     @property
     def opaque(self) -> set[str]:
@@ -175,6 +206,8 @@ class Table:
         """One code for each whole output. Absent cells add nothing, so it does not depend on the rest of the batch."""
         code = np.zeros(self.size, dtype=np.uint64)
         for path, column in self.columns.items():
+            if is_part(path):
+                continue
             mixed = _mixed(column.codes + np.uint64(code_of_text(repr(path))))
             code += np.where(column.kinds == Kind.ABSENT, np.uint64(0), mixed)
         return code
@@ -197,14 +230,13 @@ class Table:
 
     def example(self, row: int) -> str:
         """One output, readable."""
-        if all(path == () for path in self.columns if not is_length(path)):
+        paths = [path for path in self.columns if not is_length(path) and not is_part(path)]
+        if all(path == () for path in paths):
             return text_of_cell(self.columns[()], row)
-        cells = [
-            f"{_name_of_path(path)}={text_of_cell(column, row)}"
-            for path, column in self.columns.items()
-            if not is_length(path) and column.kinds[row] not in (Kind.ABSENT, Kind.LIST, Kind.MAPPING)
-        ]
-        if all(len(path) <= 1 and all(isinstance(step, int) for step in path) for path in self.columns if not is_length(path)):
+        kinds = {path: self.columns[path].kinds[row] for path in paths}
+        leaves = [path for path in paths if kinds[path] not in (Kind.ABSENT, Kind.LIST, Kind.MAPPING)]
+        cells = [f"{_name_of_path(path)}={text_of_cell(self.columns[path], row)}" for path in leaves]
+        if all(len(path) <= 1 and all(isinstance(step, int) for step in path) for path in paths):
             return "(" + ", ".join(cell.partition("=")[2] for cell in cells) + ")"
         return "{" + ", ".join(cells) + "}"
 
@@ -239,18 +271,24 @@ def path_from_json(steps: Any) -> Path:
     """The path whose steps were saved. Raises ValueError where these are no steps of a path."""
     if not isinstance(steps, list) or not all(type(step) in (int, str) for step in steps):
         raise ValueError(f"{shown(steps)} is no path")
+    for step in steps:
+        if isinstance(step, str):
+            part_of(step)
     return tuple(steps)
 
 
 def name(path: Path) -> str:
-    """How a witness names the coordinate: output, output[0], output['age'][0], length of output."""
+    """How a witness names the coordinate: output, output[0], output['age'][0], length of output, last character of output."""
     if is_length(path):
         return f"length of {name(path[:-1])}"
-    return "output" + _name_of_path(path)
+    if not is_part(path):
+        return "output" + _name_of_path(path)
+    part = part_of(path[-1]) if isinstance(path[-1], str) else None
+    return f"{name(path[:-1])}{_name_of_path(path[-1:])}" if part is None else part.describe(name(path[:-1]))
 
 
 def _name_of_path(path: Path) -> str:
-    return "".join(f"[{step!r}]" for step in path)
+    return "".join(f"[{key_of_step(step)!r}]" for step in path)
 
 
 def text_of_cell(column: Column, row: int) -> str:
@@ -260,7 +298,11 @@ def text_of_cell(column: Column, row: int) -> str:
         if column.exact is not None and (label := column.labels.get(int(column.exact[row]))) is not None:
             return label  # a number that no double holds
         value = float(column.values[row])
+        if (label := column.labels.get(int(np.float64(value).view(np.uint64)))) is not None:
+            return label  # a character
         return repr(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    if kind is Kind.TEXT and column.texts is not None and column.texts[row] is not None:
+        return repr(column.texts[row])
     if kind is Kind.NAN:
         return "NaN"
     if kind is Kind.NONE:
@@ -279,8 +321,14 @@ def joined(tables: Sequence[Table]) -> Table:
         exact = None if all(part.exact is None for part in parts) else np.concatenate([part.codes for part in parts])
         labels = {code: label for part in parts for code, label in part.labels.items()}
         values = np.concatenate([part.values for part in parts])
-        columns[path] = Column(values, np.concatenate([part.kinds for part in parts]), exact, labels)
+        columns[path] = Column(values, np.concatenate([part.kinds for part in parts]), exact, labels, _joined_texts(parts))
     return Table(sum(table.size for table in tables), columns)
+
+
+def _joined_texts(parts: Sequence[Column]) -> Texts | None:
+    if all(part.texts is None for part in parts):
+        return None
+    return np.concatenate([np.full(len(part.values), None) if part.texts is None else part.texts for part in parts])
 
 
 def code_of_text(text: str) -> int:

@@ -14,7 +14,8 @@ from dpverify.audit.callables import form_of
 from dpverify.audit.calls import Calls, Request
 from dpverify.audit.events import Event, event_from_json
 from dpverify.audit.statistics.betting import PairCounts, log_capital
-from dpverify.audit.table import Kind, Table, joined
+from dpverify.audit.table import Column, Kind, Table, joined, name, text_of_cell
+from dpverify.audit.texts import is_character
 from dpverify.errors import DpverifyError
 
 if TYPE_CHECKING:
@@ -117,7 +118,6 @@ def _law(tables: tuple[Table, Table], masks: Any, event: Event) -> tuple[Law, An
     values = tuple(column.values if numbers else column.codes for column in columns)
     pooled = np.concatenate(values)
     different = np.unique(pooled)
-    coordinate = "output" + "".join(f"[{step!r}]" for step in path)
     if numbers and len(different) > MOST_VALUES:
         low, high = np.quantile(pooled, [0.002, 0.998])
         edges = np.linspace(low, high, BINS + 1) if high > low else np.array([low - 0.5, low + 0.5])
@@ -127,8 +127,8 @@ def _law(tables: tuple[Table, Table], masks: Any, event: Event) -> tuple[Law, An
         if not numbers:
             order = np.argsort(-np.array([(pooled == code).sum() for code in different[: 20 * MOST_CATEGORIES]]), kind="stable")
             different = np.sort(different[: 20 * MOST_CATEGORIES][order][: MOST_CATEGORIES - 1])
-        labels = {**columns[0].labels, **columns[1].labels}
-        names = tuple(f"{one:g}" if numbers else str(labels.get(int(one), "one value")) for one in different)
+        plain = numbers and not is_character(path)
+        names = tuple(f"{one:g}" if plain else _said(columns, values, one) for one in different)
         cells = tuple(_places(side, different) for side in values)
         if any((side == len(different)).any() for side in cells):
             names = (*names, "all else")
@@ -142,9 +142,16 @@ def _law(tables: tuple[Table, Table], masks: Any, event: Event) -> tuple[Law, An
         names=names,
         counts=(counts[0], counts[1]),
         inside=tuple(float(part) for part in hits / total),
-        coordinate=coordinate,
+        coordinate=name(path),
     )
     return law, cells
+
+
+def _said(columns: tuple[Column, Column], values: tuple[Any, ...], value: Any) -> str:
+    """What a reader would see of a value that is somewhere in the columns."""
+    rows = [np.flatnonzero(side == value) for side in values]
+    side = 0 if len(rows[0]) else 1
+    return text_of_cell(columns[side], int(rows[side][0]))
 
 
 def _trade_off(cells: Any, masks: Any, forward: bool) -> tuple[tuple[float, float], ...]:

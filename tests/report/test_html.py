@@ -16,10 +16,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from dpverify.audit.events import OneOf
+from dpverify.audit.reading import from_objects
 from dpverify.gate.claims import AnalyticClaim, Place, SampledClaim
 from dpverify.gate.decide import decide
 from dpverify.gate.drawing import drawn
-from dpverify.gate.pictures import pictured
+from dpverify.gate.pictures import _law, pictured
 from dpverify.report.html import as_html
 from dpverify.report.html.style import STYLE
 from dpverify.report.html.svg import ticks
@@ -157,7 +159,7 @@ def test_what_cannot_be_pictured_is_left_out(found: list[Outcome]) -> None:
 
 def test_a_picture_of_categories_beyond_the_largest(found: list[Outcome]) -> None:
     def many(data: Any, rng: Any, size: int) -> Any:
-        return [f"word {number:03}" for number in rng.geometric(0.1, size)]
+        return [f"word {number:03}" for number in np.minimum(rng.geometric(0.1, size), 30)]
 
     claim = SampledClaim(name="many", mechanism=many, inputs=(0, 1), epsilon=1, samples=2000)
     outcome = decide(claim, alpha=1e-6, seed=0)
@@ -165,7 +167,17 @@ def test_a_picture_of_categories_beyond_the_largest(found: list[Outcome]) -> Non
     pictures = pictured(claim, outcome.result, 0)
     assert pictures is not None
     assert pictures.law.names[-1] == "all else"
+    assert "'word 001'" in pictures.law.names
     assert sum(pictures.law.counts[0]) == pictures.drawn
+
+
+def test_a_picture_of_a_character_names_the_characters() -> None:
+    tables = from_objects(["1a", "2a", "3b"]), from_objects(["4b", "", "5b"])
+    event = OneOf(("text:character:-1:",), (int(tables[0].column(("text:character:-1:",)).codes[0]),), ("'a'",))
+    law, _ = _law(tables, tuple(map(event.mask, tables)), event)
+    assert law.coordinate == "last character of output"
+    assert sorted(law.names) == ["'a'", "'b'", "absent"]
+    assert dict(zip(law.names, zip(*law.counts, strict=True), strict=True)) == {"'a'": (2, 0), "'b'": (1, 2), "absent": (0, 1)}
 
 
 @pytest.mark.parametrize("reach", [(0.0, 1.0), (0.0, 123.0), (-3.0, 0.02), (9.97, 11.2), (0.0, 1e-9)])

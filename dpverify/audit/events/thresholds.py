@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.exploration import Candidate, Exploration
-from dpverify.audit.features import Scalar, scalar_from_json
+from dpverify.audit.features import Coordinate, Scalar, scalar_from_json
 from dpverify.audit.ordered import Ordered
 from dpverify.audit.table import Floats, Table
+from dpverify.audit.texts import is_character
 
 FINE_CUTS = 512
 COARSE_CUTS = 40
@@ -40,7 +41,7 @@ class Within:
 
     def describe(self) -> str:
         subject = self.scalar.describe()
-        low, high = plain(self.low), plain(self.high)
+        low, high = (_said(self.scalar, cut) for cut in (self.low, self.high))
         if not self.inside:
             return f"{subject} <= {low} or > {high}"
         if self.low == -math.inf:
@@ -67,6 +68,12 @@ class Within:
             math.inf if high is None else float(high),
             bool(data["inside"]),
         )
+
+
+def _said(scalar: Scalar, cut: float) -> str:
+    """A cut; of a code point with the character."""
+    is_point = isinstance(scalar, Coordinate) and is_character(scalar.path) and 0 <= cut < 0x110000
+    return f"{plain(cut)} ({chr(int(cut))!r})" if is_point else plain(cut)
 
 
 def plain(number: float) -> str:
