@@ -23,6 +23,7 @@ from dpverify.gate.decide import decide
 from dpverify.gate.drawing import drawn
 from dpverify.gate.pictures import _law, pictured
 from dpverify.report.html import as_html
+from dpverify.report.html.figures import of_audit
 from dpverify.report.html.style import STYLE
 from dpverify.report.html.svg import ticks
 
@@ -178,6 +179,18 @@ def test_a_picture_of_a_character_names_the_characters() -> None:
     assert law.coordinate == "last character of output"
     assert sorted(law.names) == ["'a'", "'b'", "absent"]
     assert dict(zip(law.names, zip(*law.counts, strict=True), strict=True)) == {"'a'": (2, 0), "'b'": (1, 2), "absent": (0, 1)}
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_no_line_crosses_the_key(found: list[Outcome], place: int) -> None:
+    """Where lines may run anywhere: laws, likelihood ratio, capital. The key's own lines are no polylines."""
+    pictures = pictured(found[place].claim, found[place].result, 0)  # type: ignore[arg-type]
+    for figure in of_audit(found[place].result, pictures, "one")[:3]:  # type: ignore[arg-type]
+        root = ElementTree.fromstring(figure.svg)
+        lowest = max(float(one.attrib["y2"]) for one in root.iter("line") if one.attrib["class"].startswith("line "))
+        lines = [one.attrib["points"] for one in root.iter("polyline")]
+        heights = [float(point.partition(",")[2]) for points in lines for point in points.split()]
+        assert min(heights) > lowest + 6
 
 
 @pytest.mark.parametrize("reach", [(0.0, 1.0), (0.0, 123.0), (-3.0, 0.02), (9.97, 11.2), (0.0, 1e-9)])

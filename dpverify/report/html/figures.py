@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dpverify.arithmetic.rounded import up
-from dpverify.report.html.svg import Plot
+from dpverify.report.html.svg import Plot, below_key
 from dpverify.report.shapes import best_of, height, limit_of, power_curve, stretches, tested_events
 
 if TYPE_CHECKING:
@@ -59,14 +59,14 @@ def _laws(result: AuditResult, pictures: Pictures, name: str) -> Figure:
     law = pictures.law
     first, second = inputs_of(result)
     heights = [[count / pictures.drawn for count in side] for side in law.counts]
-    top = max(max(side) for side in heights) * 1.3 or 1.0
+    top = max(max(side) for side in heights) or 1.0
     plot = Plot(
         name=name,
         title="The laws of the outputs on the two inputs",
         words=f"Shares of {pictures.drawn:,} outputs in {len(heights[0])} cells. "
         + _table_in_words(law, first, second, pictures.drawn),
         across=_cells(law),
-        upward=(0.0, top),
+        upward=below_key(0.0, top, 2),
         across_label=law.coordinate,
         upward_label="share of outputs",
         names=law.names,
@@ -104,7 +104,7 @@ def _ratio(result: AuditResult, pictures: Pictures, name: str) -> Figure:
             middles.append((law.edges[place] + law.edges[place + 1]) / 2)
             logs.append(math.log(one / other))
             spreads.append(1.96 * math.sqrt(1 / one + 1 / other))
-    reach = max([abs(log) + spread for log, spread in zip(logs, spreads, strict=True)] + [result.epsilon * 1.25, 0.1]) * 1.05
+    reach = max([abs(log) + spread for log, spread in zip(logs, spreads, strict=True)] + [result.epsilon, 0.1]) * 1.05
     low, high = (min(logs), max(logs)) if logs else (0.0, 0.0)
     plot = Plot(
         name=name,
@@ -112,7 +112,7 @@ def _ratio(result: AuditResult, pictures: Pictures, name: str) -> Figure:
         words=f"Logarithm of the ratio of the counts of {first} and {second}, cell by cell: from {low:.3g} to {high:.3g}; the"
         f" claim without delta keeps it between -{result.epsilon:.4g} and {result.epsilon:.4g}.",
         across=_cells(law),
-        upward=(-reach, reach),
+        upward=below_key(-reach, reach, 2),
         across_label=law.coordinate,
         upward_label="log likelihood ratio (nats)",
         names=law.names,
@@ -149,7 +149,7 @@ def _capital(result: AuditResult, pictures: Pictures, name: str) -> Figure:
         words=f"Decimal logarithm of the capital after {points[-1][0]:,.0f} pairs: {values[-1]:.3g}; {needed:.3g} would"
         " refute.",
         across=(0.0, points[-1][0]),
-        upward=(min(*values, -1.0), max(*values, needed) * 1.4),
+        upward=below_key(min(*values, -1.0), max(*values, needed), 2),
         across_label="pairs of outputs",
         upward_label="log10 of the capital",
     )

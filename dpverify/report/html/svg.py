@@ -11,6 +11,11 @@ from html import escape
 
 WIDTH, HEIGHT = 520.0, 330.0
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 26.0, 14.0, 46.0
+KEY, KEY_STEP = 16.0, 19.0
+"""Where the first line of a key stands, below the top, and how far the lines are apart."""
+
+CLEAR = 10.0
+"""Between the last line of a key and what is drawn."""
 
 Points = Sequence[tuple[float, float]]
 
@@ -75,7 +80,7 @@ class Plot:
     def key(self, entries: Sequence[tuple[str, str]]) -> None:
         """Which line is which, in the upper right corner."""
         for number, (style, words) in enumerate(entries):
-            y = TOP + 16 + 19 * number
+            y = TOP + KEY + KEY_STEP * number
             x = WIDTH - RIGHT - 8
             self.parts.append(f'<text class="{style}" text-anchor="end" x="{x - 34:.2f}" y="{y:.2f}">{escape(words)}</text>')
             ends = f'x1="{x - 28:.2f}" x2="{x:.2f}" y1="{y - 4:.2f}" y2="{y - 4:.2f}"'
@@ -123,6 +128,12 @@ class Plot:
             for place, name in enumerate(self.names)
             if place % every == 0
         ]
+
+
+def below_key(low: float, high: float, entries: int) -> tuple[float, float]:
+    """The axis on which all that lies between `low` and `high` stays below a key of so many entries."""
+    taken = (KEY + KEY_STEP * (entries - 1) + CLEAR) / (HEIGHT - TOP - BOTTOM)
+    return low, low + (high - low) / (1 - taken)
 
 
 def ticks(low: float, high: float) -> list[float]:
