@@ -183,6 +183,33 @@ class TestEvidence:
         assert {**new, "versions": None} == {**shipped, "versions": None}, "`make readme` renews it"
 
 
+class TestElsewhere:
+    """A mechanism, or its module, that changes the working directory."""
+
+    ELSEWHERE = """
+import os
+ZERO, ONE = 0, 1
+def coin(data, rng, size):
+    os.chdir("/")
+    return rng.random(size) < (0.75 if data else 0.25)
+"""
+
+    @pytest.mark.parametrize("at_import", [False, True])
+    @pytest.mark.parametrize("form", ["text", "html"])
+    def test_results_are_written_where_they_were_asked_for(
+        self, dpverify, tmp_path: Path, monkeypatch, at_import: bool, form: str
+    ) -> None:
+        monkeypatch.setattr(sys, "path", list(sys.path))
+        monkeypatch.chdir(tmp_path)
+        file = f"elsewhere_{at_import}_{form}.py"
+        (tmp_path / file).write_text(self.ELSEWHERE + ('os.chdir("/")' if at_import else ""))
+        words = f"audit {file}:coin --epsilon 0.8 --inputs {file}:ZERO {file}:ONE --output-format {form}".split()
+        outcome = dpverify(*words, *SURE, *["--output", "out", "--evidence", "counts.json", "--checkpoint", "check"])
+        assert (outcome.code, outcome.output, outcome.errors) == (1, "", "")
+        assert {path.name for path in tmp_path.iterdir()} >= {"out", "counts.json", "check"}
+        assert json.loads((tmp_path / "counts.json").read_text())["verdict"] == "refuted"
+
+
 class TestMisuse:
     WORDS = ("--epsilon", "1", "--inputs", "0", "1")
 

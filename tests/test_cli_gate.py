@@ -103,6 +103,16 @@ class TestVerdicts:
         assert "working" in outcome.errors  # what mechanisms print must not mix with the results
         assert len(list((place / ".dpverify" / "evidence").glob("*.json"))) == 2
 
+    def test_a_mechanism_that_changes_the_directory(self, dpverify, project) -> None:
+        place = project(DECORATED)
+        helper = place / f"{project.name}_helper.py"
+        helper.write_text("import os\n" + HELPER.replace("    return", '    os.chdir("/")\n    return'))
+        words = "gate --output out.txt --also json=out.json --evidence saved"
+        assert dpverify(*words.split()).code == 1
+        assert (place / "out.txt").read_text().startswith("refuted: broken")
+        assert json.loads((place / "out.json").read_text())
+        assert len(list((place / "saved").glob("*.json"))) == 2
+
     def test_written_claims(self, dpverify, project) -> None:
         project(WRITTEN)
         outcome = dpverify("gate", "--verbose")

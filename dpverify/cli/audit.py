@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpverify.cli.common import publish, require_writable, text, whole, write_file
@@ -86,35 +87,46 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Load, audit, print, save. Whatever was measured is handed over even when the mechanism fails half way."""
-    for path, option in ((options.output, "--output"), (options.evidence, "--evidence")):
-        require_writable(path, option)
+    output, evidence = require_writable(options.output, "--output"), require_writable(options.evidence, "--evidence")
     if None not in (options.output, options.evidence) and os.path.realpath(options.output) == os.path.realpath(
         options.evidence
     ):
         raise InputError(f"--output and --evidence both name {options.output}; give each a file of its own.")
+    options.output, options.evidence = output, evidence
+    if options.checkpoint:
+        options.checkpoint = os.path.abspath(options.checkpoint)
     if options.plan:
         return _plan(options)
     if options.answers is not None and options.told is None:
         raise InputError("--answers are what the noise of --told is added to; give both, or neither.")
     if options.resolution is not None:
         raise InputError("--resolution says what --plan is to find; give both, or neither.")
+    with redirect_stdout(sys.stderr):  # what the audited code prints must not mix with the result
+        mechanism, inputs = _loaded(options)
     try:
-        with redirect_stdout(sys.stderr):  # what the audited code prints must not mix with the result
-            found = _audit(options)
+        with redirect_stdout(sys.stderr):
+            found = _audit(options, mechanism, inputs)
     except (MechanismError, KeyboardInterrupt) as error:
         partial: AuditResult | None = getattr(error, "partial", None)
         if partial is not None:
-            _hand_over(options, partial)
+            _hand_over(options, partial, mechanism, inputs)
         raise
-    return _hand_over(options, found)
+    return _hand_over(options, found, mechanism, inputs)
 
 
-def _audit(options: argparse.Namespace) -> AuditResult | Triangulation:
+def _loaded(options: argparse.Namespace) -> tuple[Any, tuple[Any, Any]]:
+    """The mechanism and its inputs. What is loaded may change the working directory; names of files stay what they are."""
     from dpverify.gate.target import load_input, load_target
 
-    mechanism = load_target(options.target)
-    inputs = (load_input(options.inputs[0]), load_input(options.inputs[1]))
+    here = os.getcwd()
 
+    def found(words: str) -> Any:
+        return load_input(os.path.join(here, words) if ".py:" in words and os.getcwd() != here else words)
+
+    return load_target(options.target), (found(options.inputs[0]), found(options.inputs[1]))
+
+
+def _audit(options: argparse.Namespace, mechanism: Any, inputs: tuple[Any, Any]) -> AuditResult | Triangulation:
     with _executor(options.scheduler) as executor:
         request = {
             "inputs": inputs,
@@ -190,14 +202,14 @@ def _plan(options: argparse.Namespace) -> int:
     return NOTHING_REFUTED
 
 
-def _hand_over(options: argparse.Namespace, found: AuditResult | Triangulation) -> int:
+def _hand_over(options: argparse.Namespace, found: AuditResult | Triangulation, mechanism: Any, inputs: tuple[Any, Any]) -> int:
     from dpverify.audit.result import AuditResult
     from dpverify.report.json import to_json
 
     result = found if isinstance(found, AuditResult) else found.audit
     if options.evidence is not None:
         write_file(options.evidence, to_json(result.evidence), "--evidence")
-    data = _shown(options, result)
+    data = _page(options, result, mechanism, inputs) if options.output_format == "html" else _shown(options, result)
     if not isinstance(found, AuditResult) and options.output_format in ("text", "json"):
         from dpverify.report import triangulation
 
@@ -211,31 +223,28 @@ def _shown(options: argparse.Namespace, result: AuditResult) -> str | dict[str, 
 
     if options.output_format in ("text", "json"):
         return report.as_data(result) if options.output_format == "json" else report.as_text(result)
-    if options.output_format == "html":
-        return _page(options, result)
     from dpverify.cli.outputs import foreign
     from dpverify.report.findings import of_audit
 
-    place = options.target.rpartition(":")[0]
-    file = place if place.endswith(".py") else getattr(sys.modules.get(place), "__file__", None)
+    module = options.target.rpartition(":")[0]
+    file = module if module.endswith(".py") else getattr(sys.modules.get(module), "__file__", None)
     findings = of_audit(result, file=file)
     return foreign(options.output_format, findings, exit_code=of_verdict(result.verdict))
 
 
-def _page(options: argparse.Namespace, result: AuditResult) -> str:
+def _page(options: argparse.Namespace, result: AuditResult, mechanism: Any, inputs: tuple[Any, Any]) -> str:
     """The result as a page, with pictures of outputs that are drawn for them."""
     from dpverify.gate.claims import SampledClaim, place_of
     from dpverify.gate.diagnosis import diagnose
     from dpverify.gate.drawing import drawn
+    from dpverify.gate.files import relative
     from dpverify.gate.outcome import Outcome
-    from dpverify.gate.target import load_input, load_target
     from dpverify.report.html import as_html
 
-    mechanism = load_target(options.target)
     claim = SampledClaim(
         name=result.evidence["mechanism"]["name"],
         mechanism=mechanism,
-        inputs=(load_input(options.inputs[0]), load_input(options.inputs[1])),
+        inputs=inputs,
         epsilon=options.epsilon,
         delta=options.delta,
         outputs=options.outputs,
@@ -252,7 +261,7 @@ def _page(options: argparse.Namespace, result: AuditResult) -> str:
             seed=options.seed,
             result=result,
             diagnosis=diagnose(claim, result, options.seed),
-            evidence=options.evidence,
+            evidence=None if options.evidence is None else relative(Path(options.evidence)),
         )
         pictures, _ = drawn([outcome], seed=options.seed)
     return as_html([outcome], seed=options.seed, alpha=alpha, title=f"Audit of {claim.name}", pictures=pictures)

@@ -141,10 +141,11 @@ def write_file(path: str, written: str, option: str) -> None:
         raise _unwritable(path, option, error) from error
 
 
-def require_writable(path: str | None, option: str) -> None:
-    """Find out before the work starts whether its result can be written. An existing file keeps its content."""
+def require_writable(path: str | None, option: str) -> str | None:
+    """Find out before the work starts whether its result can be written. An existing file keeps its content. Returned is the
+    same file under a name that stays true wherever audited code goes meanwhile."""
     if path is None:
-        return
+        return None
     existed = os.path.lexists(path)
     try:
         with open(path, "a", encoding="utf-8"):
@@ -153,6 +154,7 @@ def require_writable(path: str | None, option: str) -> None:
             os.remove(path)
     except OSError as error:
         raise _unwritable(path, option, error) from error
+    return os.path.abspath(path)
 
 
 def _unwritable(path: str, option: str, error: OSError) -> InputError:

@@ -51,9 +51,10 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 def run(options: argparse.Namespace) -> int:
     """Read, check, print."""
     files = [(options.output, "--output"), *[(path, "--also") for _, path in options.also]]
-    for path, option in files:
-        require_writable(path, option)
+    kept = [require_writable(path, option) for path, option in files]
     _require_different([path for path, _ in files if path is not None])
+    options.output, options.also = kept[0], [(form, path) for (form, _), path in zip(options.also, kept[1:], strict=True)]
+    options.evidence = options.evidence and os.path.abspath(options.evidence)
     from dpverify.gate.config import ConfigurationError
     from dpverify.gate.outcome import worst
     from dpverify.report.findings import of_configuration, of_gate

@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     """Prove or check, print; 0 if every certificate checks and every verdict is the one of the committed table."""
     if options.write and (options.ids or options.check_only):
         raise InputError("--write: the table is written whole; leave out the names of theorems and --check-only.")
-    require_writable(options.output, "--output")
+    options.output = require_writable(options.output, "--output")
     from dpverify.prove import engine
     from dpverify.prove.library import read
     from dpverify.report import proofs as report

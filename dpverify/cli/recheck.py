@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, recompute, print."""
-    require_writable(options.output, "--output")
+    options.output = require_writable(options.output, "--output")
     evidence = _read(options.evidence)
 
     from dpverify.audit.evidence import recheck
