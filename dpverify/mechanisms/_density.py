@@ -24,7 +24,6 @@ from dpverify.enclose.effort import spend
 from dpverify.enclose.integral import integral
 from dpverify.errors import ImpossibleRequest, InputError, NotCovered, PrecisionError
 from dpverify.mechanisms._density_forms import (
-    has_no_zero,
     inverted_form,
     is_long,
     is_positive,
@@ -34,10 +33,11 @@ from dpverify.mechanisms._density_forms import (
     rational,
     support_of,
 )
-from dpverify.mechanisms._density_pieces import Piece, is_positive_on, places, samples, slope_at
+from dpverify.mechanisms._density_pieces import Piece, samples, slope_at
+from dpverify.mechanisms._density_signs import is_never_negative, is_positive_inside
 from dpverify.mechanisms._density_tails import Tail, forms_of, tails_of
 from dpverify.mechanisms._density_text import X, read, require_known
-from dpverify.mechanisms._density_tree import SHIFT, Function, Unbounded, compiled, range_beyond
+from dpverify.mechanisms._density_tree import SHIFT, Function, compiled
 
 _CHECK_BITS = 128
 _TOLERANCE = arb(10) ** -30
@@ -325,7 +325,7 @@ class Density:
         Raises InputError where it is seen not to, NotCovered where neither is shown.
         """
         for piece in self.pieces:
-            if not (is_positive(piece.body) or self._holds(piece, piece.body, piece.body)):
+            if not (is_positive(piece.body) or is_never_negative(piece, piece.body, piece.body)):
                 self._require_not_negative(piece)
                 raise NotCovered(f"{self}: it is not shown that it is never negative.")
         with working_precision(_CHECK_BITS):
@@ -354,7 +354,7 @@ class Density:
             bend = sympy.diff(piece.log_slope, X)
             if any(piece.bend(BALLS, arb(point)) > 0 for point in samples(piece)):
                 return False
-            if not (self._holds(piece, -bend, -bend) and self._has_no_zero(piece)):
+            if not (is_never_negative(piece, -bend, -bend) and is_positive_inside(piece)):
                 return None
         for left, right in pairwise(self.pieces):
             before, after = slope_at(left, left.high, -1), slope_at(right, left.high, 1)
@@ -373,7 +373,7 @@ class Density:
         for piece in rights:
             part = self._piece(max(piece.low, fmpq(0)) if piece.low is not None else fmpq(0), piece.high)
             # At 0 itself an even smooth density is level, so that a falling slope is looked for there instead.
-            if not self._holds(part, -part.log_slope, -sympy.diff(part.log_slope, X) if part.low == 0 else None):
+            if not is_never_negative(part, -part.log_slope, -sympy.diff(part.log_slope, X) if part.low == 0 else None):
                 return False
         return True
 
@@ -392,58 +392,6 @@ class Density:
     @cached_property
     def _slope_limit(self) -> sympy.Expr | None:
         return -sympy.oo if self.high is not None else limit_at_infinity(self.pieces[-1].log_slope)
-
-    def _holds(self, piece: Piece, expression: sympy.Expr, at_the_start: sympy.Expr | None) -> bool:
-        """Whether expression >= 0 on the piece is proved. `at_the_start`: what may be shown to be positive next to the low end
-        instead, where the expression itself may be 0 (its own slope, say)."""
-        if is_positive(expression) or self._is_proved(piece, expression):
-            return True
-        low, high, function = piece.low, piece.high, compiled(expression)
-        reach = 64 + max((abs(end) for end in (low, high) if end is not None), default=fmpq(0))
-        edge = (low if low is not None else -reach), (high if high is not None else reach)
-        try:
-            if high is None and not range_beyond(expression, arb(reach))[0] >= 0:
-                return False
-            if low is None and not range_beyond(expression.xreplace({X: -X}), arb(reach))[0] >= 0:
-                return False
-        except Unbounded:
-            return False
-        start = arb(edge[0])
-        if at_the_start is not None and at_the_start is not expression:
-            near = compiled(at_the_start)
-            step = arb(1) / 16
-            while step > arb(2) ** -20 and not near(BALLS, start.union(start + step)) > 0:
-                step /= 2
-            if not near(BALLS, start.union(start + step)) > 0:
-                return False
-            start = (start + step).lower()
-        return is_positive_on(function, start, arb(edge[1]))
-
-    def _has_no_zero(self, piece: Piece) -> bool:
-        """Whether the density is proved to be positive inside the piece: factor by factor, a power by its base."""
-        bases = [factor.args[0] if factor.is_Pow else factor for factor in sympy.Mul.make_args(piece.body)]
-        return all(has_no_zero(base) or self._is_above_zero(piece, base) for base in bases)
-
-    def _is_above_zero(self, piece: Piece, expression: sympy.Expr) -> bool:
-        if self._is_proved(piece, expression, strictly=True):  # on the whole line, everywhere but at 0
-            return not (piece.low is None and piece.high is None) or bool(compiled(expression)(BALLS, arb(0)) > 0)
-        if piece.low is None or piece.high is None:
-            return False
-        return is_positive_on(compiled(expression), arb(piece.low), arb(piece.high))
-
-    def _is_proved(self, piece: Piece, expression: sympy.Expr, *, strictly: bool = False) -> bool:
-        """By exact algebra, in symbols that are positive on the piece."""
-        if is_long(expression):
-            return False
-        try:
-            for place in places(piece):
-                there = expression.xreplace({X: place})
-                if not (has_no_zero(there) if strictly else is_positive(there)):
-                    value = sympy.expand(there.rewrite(sympy.exp), log=False, power_base=False)
-                    proofs.nonnegative(value, strictly=strictly)
-        except (NotProved, NotImplementedError, sympy.PolynomialError, ValueError, TypeError):
-            return False
-        return True
 
 
 def density_of(value: Any, *, is_proportional: bool = False) -> Density:
