@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from statistics import NormalDist
 
 import numpy as np
 from flint import arb
@@ -72,10 +73,18 @@ def detectable_epsilon(
     if refuted(1.0) < power:
         return math.inf
 
-    def enough(candidate: float) -> bool:
-        return refuted(min(1.0, math.exp(candidate) * q + delta)) >= power
+    def surplus(candidate: float) -> float:
+        return _probit(refuted(min(1.0, math.exp(candidate) * q + delta))) - _probit(power)
 
-    return _least_epsilon(enough, epsilon, math.log(max(1 - delta, 1e-300) / q))
+    step = (_probit(power) - _probit(alpha)) * math.sqrt(
+        1 / (draws * (ratio_above(epsilon) * q + delta)) + 1 / (other_draws * q)
+    )
+    return _least_epsilon(surplus, epsilon, math.log(max(1 - delta, 1e-300) / q), step)
+
+
+def _probit(probability: float) -> float:
+    """The quantile of the normal distribution; finite at 0 and 1."""
+    return NormalDist().inv_cdf(min(max(probability, 1e-12), 1 - 1e-12))
 
 
 def power_at(*, draws: int, p: float, q: float, epsilon: float, delta: float, alpha: float) -> float:
@@ -94,19 +103,37 @@ def power_at(*, draws: int, p: float, q: float, epsilon: float, delta: float, al
     return value - error
 
 
-def _least_epsilon(enough: Callable[[float], bool], low: float, high: float) -> float:
-    """The least epsilon in [low, high] from which on `enough` holds, rounded up; `high` is known to be enough."""
-    step = 1e-3
-    while low + step < high and not enough(low + step):
-        low, step = low + step, 2 * step
-    high = max(low, min(high, low + step))
-    while high - low > 1e-7 * max(1.0, high):
-        middle = (low + high) / 2
-        if enough(middle):
-            high = middle
+def _least_epsilon(surplus: Callable[[float], float], low: float, high: float, step: float) -> float:
+    """The least epsilon in [low, high] from which on `surplus` is >= 0, rounded up; at `high` it is known to be.
+
+    `step`: roughly how far from `low` that is. Secants, each moved a little beyond the root, so that it ends up inside a
+    bracket that is narrow enough; halves where that takes long.
+    """
+    most, below = high, surplus(low)
+    if below >= 0:
+        return low
+    while True:
+        high = min(low + step, most)
+        above = surplus(high)
+        if above >= 0 or high >= most:
+            break
+        low, below, step = high, above, 2 * step
+    for turn in range(200):
+        width, enough = high - low, 1e-7 * max(1.0, high)
+        if width <= enough or above <= below:
+            break
+        share = -below / (above - below) if turn < _SECANTS else 0.5
+        share += enough / (3 * width) if share < 0.5 else -enough / (3 * width)
+        middle = low + width * min(max(share, 1e-3), 1 - 1e-3)
+        value = surplus(middle)
+        if value >= 0:
+            high, above = middle, value
         else:
-            low = middle
+            low, below = middle, value
     return high
+
+
+_SECANTS = 12
 
 
 def _conditional_critical(first: int, last: int, draws: int, epsilon: float, alpha: float) -> Integers:
@@ -164,15 +191,19 @@ def _joint_critical(
 
     def surplus(minus_log_slope: float) -> float:
         candidate = region(minus_log_slope)
-        least_hits = int(candidate.over(first / other_draws, last / other_draws, 1e-3).at(first, first)[0])
+        least_hits = int(candidate.critical(first, first)[0])
         nuisance = Nuisance(lower(min(least_hits, draws), draws, beta / 2), q_high)
         return log_surplus(nuisance.supremum(candidate, edge, alpha), alpha)
 
     slope = ratio * draws / other_draws
     mean = slope * (last + first + 1) / 2
-    steepness = (z + 1 / (1 + z)) * mean / math.sqrt(delta * draws + mean * (1 + slope))
-    found = region(largest_rejected(surplus, -math.log(slope), steepness, floor=-60.0, resolution=2e-3 / steepness))
-    return np.minimum(found.over(first / other_draws, last / other_draws, _OUTSIDE).at(first, last), draws + 1)
+    poisson, binomial = region(-math.log(slope)).spreads((last + first) / 2)
+    steepness = (z + 1 / (1 + z)) * mean / binomial
+    guess = z * (poisson - binomial) / mean - math.log(slope)
+    found = region(
+        largest_rejected(surplus, guess, steepness, floor=-60.0, ceiling=60.0 - math.log(slope), resolution=2e-3 / steepness)
+    )
+    return np.minimum(found.critical(first, last), draws + 1)
 
 
 STEEP = 20.0
