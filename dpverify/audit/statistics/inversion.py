@@ -85,14 +85,14 @@ class RegionOfCounts:
         return math.sqrt((mean + self.slope**2 * y) * rest), math.sqrt(max(binomial, 0.25))
 
     def _stride(self, q: float) -> int:
-        """Counts of Y that are answered for together: a 64th of a deviation of either count."""
+        """Counts of Y that are answered for together: a 32nd of a deviation of either count."""
         mean = self.other_draws * q
         spread = min(math.sqrt(mean * (1 - q)), math.sqrt(self.shift + self.slope * mean) / max(self.slope, 1e-300))
         return max(1, int(spread / FINE))
 
 
-FINE = 64
-"""Strides in a deviation. The region that they enlarge is one of a level that is larger by 2 %, or .005 deviations."""
+FINE = 32
+"""Strides in a deviation. The region that they enlarge is one of a level that is larger by 4 %, or .01 deviations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +186,9 @@ def joint_delta_lower(counts: Counts, *, epsilon: float, alpha: float) -> float:
     def surplus(delta: float) -> float:
         return log_surplus(nuisance.supremum(region, Edge(ratio=ratio, delta=delta), alpha), alpha)
 
-    spread = math.sqrt(max(shift + slope * (counts.other_hits + 0.5) * (1 + slope), 1.0))
-    return largest_rejected(surplus, shift / counts.draws, (z + 1 / (1 + z)) * counts.draws / spread)
+    poisson, binomial = region.spreads(counts.other_hits)
+    guess = (shift + z * (poisson - binomial)) / counts.draws
+    return largest_rejected(surplus, guess, (z + 1 / (1 + z)) * counts.draws / binomial)
 
 
 def joint_p_value(counts: Counts, *, epsilon: float, delta: float) -> float:
