@@ -79,7 +79,7 @@ def answer_of(table: Table, question: Question, life: Life | None = None) -> Ans
     rounded = table if all(question.precise) else table.rounded(question.grid)
     hits, neighbours = [], []
     for event, precise in zip(question.events, question.precise, strict=True):
-        plain = event if precise else before_rounding(event, question.grid)
+        plain = event if precise else before_rounding(event, question.grid, table)
         mask = event.mask(rounded) if plain is None else plain.mask(table)
         found, excess, variance = dependence.counted(mask)
         hits.append(found)
@@ -101,10 +101,11 @@ def mark_of(table: Table) -> int | None:
     Of two blocks of independent outputs the first n are equal with probability (sum p_i^2)^n. None unless that is below
     e^NEVER by the estimate of sum p_i^2 that these outputs give.
     """
-    narrow = Table(table.size, dict(islice(table.columns.items(), MARKED_COLUMNS)))
+    columns = dict(islice(table.columns.items(), MARKED_COLUMNS))
     for rows in (FEW_MARKED_ROWS, MARKED_ROWS):  # blocks that begin alike are identified by equally many rows
-        few = narrow.taken(slice(0, min(table.size, rows)))
-        codes = few.columns[()].codes if len(few.columns) == 1 and () in few.columns else few.whole()
+        size = min(table.size, rows)
+        few = {path: column.taken(slice(0, size)) for path, column in columns.items()}
+        codes = few[()].codes if len(few) == 1 and () in few else Table(size, few).whole()
         if _chance_of_the_same(codes.tolist()) <= NEVER:
             return _identified(codes)
     return None

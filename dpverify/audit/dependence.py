@@ -32,7 +32,7 @@ LONGEST_TAIL = 8.0
 FEWEST_RANKED = 64
 MOST_RANKED = 512
 MOST_BLOCKS = 32
-SHUFFLES = 40
+FEW_SHUFFLES, SHUFFLES = 10, 40
 MOST_COUNTED = 100_000
 
 
@@ -98,8 +98,13 @@ def repeats(blocks: Sequence[Codes], generator: np.random.Generator) -> float:
     away = _pairs(codes, owner) - _pairs_of(counts) * _pairs_of(sizes) / max(_pairs_of(np.array([len(codes)])), 1.0)
     if abs(away) < 4:
         return 0.0
-    shuffled = [_pairs(generator.permutation(codes), owner) for _ in range(SHUFFLES)]
-    return away / max(float(np.std(shuffled)), 0.5)
+    shuffled: list[float] = []
+    for shuffles in (FEW_SHUFFLES, SHUFFLES):  # a few tell what is far from suspicious
+        shuffled += [_pairs(generator.permutation(codes), owner) for _ in range(shuffles - len(shuffled))]
+        found = away / max(float(np.std(shuffled)), 0.5)
+        if abs(found) < LONGEST_TAIL / 2:
+            break
+    return found
 
 
 def _pairs(codes: NDArray[np.int64], owner: NDArray[np.int64]) -> float:
