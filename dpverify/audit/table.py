@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from enum import IntEnum
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, TypeAlias, TypeVar
 
@@ -72,12 +73,16 @@ SEED_OF_KIND = np.array([0, *(0x9E3779B97F4A7C15 * (k + 1) % 2**64 for k in rang
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Column:
-    """One coordinate of every output of a batch. `codes` is absent where the bits of `values` say it all."""
+    """One coordinate of every output of a batch. `codes` is absent where the bits of `values` say it all.
+
+    `spacing`: a power of two of which all numbers are multiples; 0 where none is known.
+    """
 
     values: Floats
     kinds: Kinds
     exact: Codes | None = None
     labels: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    spacing: float = 0.0
 
     @property
     def codes(self) -> Codes:
@@ -85,12 +90,18 @@ class Column:
         if self.exact is not None:
             return self.exact
         bits = np.ascontiguousarray(self.values).view(np.uint64)
-        if self.kinds.strides == (0,) and len(self.kinds) and self.kinds[0] == Kind.NUMBER:
+        if self.plain:
             return bits
         numbers = self.kinds == Kind.NUMBER
         if numbers.all():
             return bits
         return np.where(numbers, bits, SEED_OF_KIND[self.kinds])
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is known at a glance that all cells are numbers, whose bits are their codes."""
+        known = self.exact is None and self.kinds.strides == (0,)
+        return known and len(self.kinds) > 0 and bool(self.kinds[0] == Kind.NUMBER)
 
     def rounded(self, spacing: float) -> Column:
         """The same column with every number moved to the nearest multiple of `spacing`, a power of two; no negative zero."""
@@ -102,7 +113,7 @@ class Column:
             large = max(steps.max(initial=0.0), -steps.min(initial=0.0))
         if not large < 2.0**52:  # multiples already, or not to be told from NaN here
             values = np.where(np.abs(steps) < 2.0**52, values, self.values)
-        return Column(values, self.kinds, None if self.exact is None else self._recoded(values), self.labels)
+        return Column(values, self.kinds, None if self.exact is None else self._recoded(values), self.labels, spacing)
 
     def _recoded(self, values: Floats) -> Codes:
         assert self.exact is not None
@@ -111,7 +122,8 @@ class Column:
 
     def taken(self, rows: Any) -> Column:
         """The cells of some rows."""
-        return Column(self.values[rows], self.kinds[rows], None if self.exact is None else self.exact[rows], self.labels)
+        exact = None if self.exact is None else self.exact[rows]
+        return Column(self.values[rows], self.kinds[rows], exact, self.labels, self.spacing)
 
     def kept(self) -> Column:
         """The same cells in memory of their own."""
@@ -123,6 +135,7 @@ def constant(kind: Kind, size: int) -> Column:
     return Column(np.full(size, np.nan), one_kind(kind, size))
 
 
+@lru_cache(maxsize=64)
 def one_kind(kind: Kind, size: int) -> Kinds:
     """The same kind throughout, in the memory of one."""
     return np.broadcast_to(np.uint8(kind), (size,))
