@@ -42,11 +42,17 @@ class OnLattice:
     def mask(self, table: Table) -> NDArray[np.bool_]:
         column = table.column(self.path)
         values = _differences(column.values, self.answer)
-        inside = (column.kinds == Kind.NUMBER) & np.isfinite(column.values)
-        if self.below is not None:
-            inside &= np.abs(values) < (math.ldexp(1.0, self.below) if self.below < LARGEST_EXPONENT else math.inf)
-        found: NDArray[np.bool_] = inside & (multiples(values, self.exponent) == self.on)
-        return found
+        if self.below is None:
+            inside = np.isfinite(column.values)
+        else:
+            end = math.ldexp(1.0, self.below) if self.below < LARGEST_EXPONENT else math.inf
+            inside = values < end
+            inside &= values > -end
+        if not column.plain:
+            inside &= column.kinds == Kind.NUMBER
+        there = multiples(values, self.exponent)
+        inside &= there if self.on else ~there
+        return inside
 
     def describe(self) -> str:
         subject = name(self.path)

@@ -311,6 +311,8 @@ def _cell_bound(region: Region, edge: Edge, low: float, high: float, small: floa
 
 def _at_nodes(region: Region, p: Floats, q: Floats, small: float) -> tuple[Floats, Floats]:
     """F at the nodes, which rise or fall in p and q alike; halves of them apart where their windows have little in common."""
+    if p.max() < 1 and (found := _by_tilting(region, p, q, small)) is not None:
+        return found
     middle = len(p) // 2
     near = all(
         _length(trials, at, small) <= _WIDER * _length(trials, at[middle : middle + 1], small) + _SHORT

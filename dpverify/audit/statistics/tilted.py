@@ -120,19 +120,23 @@ class Blocks:
         largest = float(np.abs(level).max()) + steepest * farthest
         if across > MOST_TILTED or largest > FARTHEST:
             return None
-        powers = tilt[:, np.newaxis] ** np.arange(len(self.moments))
+        terms = self._terms(across)
         values = np.multiply(tilt[:, np.newaxis], self.centres - self.anchor)
         values += level[:, np.newaxis]
         np.exp(values, out=values)
-        values *= np.einsum("id,dk->ik", powers, self.moments)  # np.matmul may start threads
-        values *= self.top
+        powers = self.top * tilt[:, np.newaxis] ** np.arange(terms)
+        values *= self.top * self.moments[0] if terms == 1 else np.einsum("id,dk->ik", powers, self.moments[:terms])
         exponent = 16 * UNIT * float(
             np.max((self.anchor + farthest) * np.abs(hit) + (self.trials - self.anchor + farthest) * np.abs(missed))
         ) + UNIT * (8 * largest + 16)
-        polynomial = across ** len(self.moments) / math.factorial(len(self.moments)) * math.exp(across)
+        polynomial = _cut_off(across, terms)
         # moments of odd degree cancel: what they are off by is a part of the first one, and so of the sum, times e^(2 across)
         error = (self.error + exponent * (1 + exponent) + polynomial) * math.exp(2 * across) * (1 + 1e-6)
         return Rows(values, error, *self._rest(p, tilt, level)) if error < _LARGEST_ERROR else None
+
+    def _terms(self, across: float) -> int:
+        """As many as show, at most all."""
+        return next((terms for terms in range(1, len(self.moments)) if _cut_off(across, terms) < SHOWS), len(self.moments))
 
     def _rest(self, p: Floats, tilt: Floats, level: Floats) -> tuple[Floats, Floats]:
         """Bounds for what lies outside of the blocks."""
@@ -147,7 +151,12 @@ class Blocks:
         return below, above
 
 
-_LARGEST_ERROR = 1e-6
+def _cut_off(across: float, terms: int) -> float:
+    """What the terms of e^x beyond the first few add to it, at most, for |x| <= `across`."""
+    return across**terms / math.factorial(terms) * math.exp(across)
+
+
+SHOWS, _LARGEST_ERROR = 1e-7, 1e-6
 
 
 def geometric(end: Floats, ratio: Floats) -> Floats:
