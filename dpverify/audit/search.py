@@ -37,6 +37,7 @@ MOST_UNMATCHED = 8
 FEWEST_UNMATCHED = 4
 ALIKE = 0.97
 MANY = 100_000
+MOST_PROPOSING = 100_000
 SHARES = (0.6, 0.3, 0.05, 0.05)
 NEGLIGIBLE = 200
 """A promise that is lower by one part in so many is given for plainer words."""
@@ -172,8 +173,9 @@ def _anything(tables: Pair) -> Event:
 
 
 def _halves(tables: Pair, forecast: Forecast) -> Exploration:
-    """Every other output proposes, the rest ranks."""
-    search = tables[0].taken(slice(0, None, 2)), tables[1].taken(slice(0, None, 2))
+    """Every other output proposes, or fewer where there are very many; the rest ranks."""
+    step = 2 * -(-max(table.size for table in tables) // (2 * MOST_PROPOSING))
+    search = tables[0].taken(slice(0, None, step)), tables[1].taken(slice(0, None, step))
     rank = tables[0].taken(slice(1, None, 2)), tables[1].taken(slice(1, None, 2))
     return Exploration(search=search, rank=rank, forecast=forecast)
 

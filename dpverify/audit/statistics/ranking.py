@@ -53,7 +53,7 @@ def approximate_epsilon_lower(
         root, steepness = _root(np.where(shown, x, 1.0 + shift), y, np.exp(log_slope), shift)
         step = np.where(shown, (root - goal) / np.maximum(steepness, 1e-12), 0.0)
         log_slope = np.minimum(log_slope + np.clip(step, -3.0, 3.0), np.log(excess / y) - 1e-9)
-        if not np.any(np.abs(step) > 1e-4):
+        if not np.any(np.abs(step) > 1e-3):  # what the next one would change is a part of its square
             break
     if conditional:  # the numbers of draws do not enter it
         log_slope = np.where(none, -np.log(np.expm1(-math.log(alpha) / (np.maximum(x, 0.5) + 0.5))), log_slope)
