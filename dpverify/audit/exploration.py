@@ -40,6 +40,9 @@ LITTLE_CAUTION, LITTLE_RANKING_CAUTION = 1.6, 1.0
 """The first two where outputs are single numbers: neighbouring thresholds share their luck."""
 
 
+LEADING = 192
+"""Of many events that are compared, those whose forecast is refined."""
+
 LEAST_EPSILON = 1e-3
 """Points of a curve below it are compared as if they lay here: any part of nothing is infinite."""
 
@@ -117,6 +120,7 @@ class Forecast:
             delta=delta,
             alpha=self.alpha,
             design="fixed",
+            leading=LEADING,
         )
         return bound
 

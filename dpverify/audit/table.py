@@ -292,7 +292,9 @@ def joined(tables: Sequence[Table]) -> Table:
         exact = None if all(part.exact is None for part in parts) else np.concatenate([part.codes for part in parts])
         labels = {code: label for part in parts for code, label in part.labels.items()}
         values = np.concatenate([part.values for part in parts])
-        columns[path] = Column(values, np.concatenate([part.kinds for part in parts]), exact, labels)
+        plain = all(part.plain for part in parts)
+        kinds = one_kind(Kind.NUMBER, len(values)) if plain else np.concatenate([part.kinds for part in parts])
+        columns[path] = Column(values, kinds, exact, labels)
     return Table(sum(table.size for table in tables), columns)
 
 

@@ -70,7 +70,7 @@ class RegionOfCounts:
         _, last = windows(self.other_draws, high_q, small)
         known = self._known
         if known is None or first < known.first or last > known.last:
-            first, _ = windows(self.other_draws, max(low_q - (high_q - low_q) / 4, 0.9 * low_q), small)
+            first, _ = windows(self.other_draws, max(low_q - (high_q - low_q) / 16, 0.9 * low_q), small)
             stride = self._stride((low_q + high_q) / 2)
             critical = ordering.critical_values(first, last, self.other_draws, self.slope, self.shift, self.z, stride=stride)
             known = Region(draws=self.draws, other_draws=self.other_draws, first=first, critical=critical, stride=stride)

@@ -157,12 +157,14 @@ class _Tilted:
         starts = np.arange(region.first, region.last + 1, region.stride)
         y = Blocks.of(region.other_draws, float(q[middle]), starts, region.last)
         first, last = _joint_window(region.draws, p, small)
-        spare = (last - first) // 8
+        spare = (last - first) // 24
         first, last = max(0, first - spare), min(region.draws, last + spare)
         critical = np.minimum(region.critical, last + 1)
         first = max(first, min(int(critical[0]), last))
         longest = max((last - first) // LONGEST_PART, 1)
-        starts = np.union1d(critical[(critical > first) & (critical <= last)], np.arange(first, last + 1, longest))
+        starts = np.unique(np.append(critical[(critical > first) & (critical <= last)], first))
+        if np.diff(starts, append=last + 1).max() > longest:
+            starts = np.union1d(starts, np.arange(first, last + 1, longest))
         x = Blocks.of(region.draws, float(p[middle]), starts, last)
         places = np.where(critical < first, -1, np.searchsorted(starts, critical))
         return None if x is None else _Tilted(x, y, places)
@@ -177,7 +179,7 @@ class _Tilted:
 
 
 LONGEST_PART = 500
-"""Parts of the window of x, at least: blocks are short, so that tilting them takes few terms."""
+"""No block is longer than the window of x divided by this: so that tilting takes few terms."""
 
 
 def _tilted(region: Region, p: Floats, q: Floats, small: float) -> _Tilted | None:
@@ -223,6 +225,10 @@ class Edge:
         """Rounded up, and at most 1."""
         return min(1.0, (self.ratio * q * (1 + 4 * UNIT) + self.delta) * (1 + 4 * UNIT))
 
+    def each_p(self, q: Floats) -> Floats:
+        """The same for each of several q."""
+        return np.minimum(1.0, (self.ratio * q * (1 + 4 * UNIT) + self.delta) * (1 + 4 * UNIT))
+
 
 def supremum(region: Region, edge: Edge, low: float, high: float, level: float) -> float:
     """An upper bound of F on [low, high], certified; within a part 1e-3 or so of the supremum where that is near `level`."""
@@ -236,7 +242,7 @@ def supremum(region: Region, edge: Edge, low: float, high: float, level: float) 
         high = corner
     ends = np.linspace(low, high, 3) if 0 < low < high else np.empty(0)
     if len(ends) and edge.p(high) < 1:
-        _tilted(region, np.array([edge.p(q) for q in ends.tolist()]), ends, small)  # once for all cells
+        _tilted(region, edge.each_p(ends), ends, small)  # once for all cells
     while low < high:
         end = _cell_end(region, edge, low, high, level)
         best = max(best, _cell_bound(region, edge, low, end, small))
@@ -244,8 +250,8 @@ def supremum(region: Region, edge: Edge, low: float, high: float, level: float) 
     return min(1.0, best)
 
 
-NODES = 32
-_MARGIN = 1e-4
+NODES = 28
+_MARGIN = 1e-3
 
 
 def _cell_end(region: Region, edge: Edge, low: float, high: float, level: float) -> float:
@@ -297,10 +303,9 @@ def _cell_bound(region: Region, edge: Edge, low: float, high: float, small: floa
     points, grid, inflation, lebesgue = _chebyshev(NODES)
     middle, half = (low + high) / 2, (high - low) / 2
     q = np.minimum(np.maximum(middle + half * points, low), high)
-    p = np.array([edge.p(float(one)) for one in q])
+    p = edge.each_p(q)
     values, errors = _at_nodes(region, p, q, small)
-    for i, (at, other, value) in enumerate(zip(p.tolist(), q.tolist(), values.tolist(), strict=True)):
-        errors[i] += _displacement(region.draws, at, value) + _displacement(region.other_draws, other, value)
+    errors = errors + _displacement(region.draws, p, values) + _displacement(region.other_draws, q, values)
     centre = float(values.max() + values.min()) / 2
     interpolant = centre + float(np.abs(np.einsum("ij,j->i", grid, values - centre)).max()) * inflation
     found = interpolant + lebesgue * float(errors.max()) + 1e-12 * float(values.max())
@@ -334,10 +339,11 @@ _WIDER, _SHORT = 1.5, 64
 """How much longer a joint window may be than that of its middle: each mass is scaled from the middle, far from underflow."""
 
 
-def _displacement(trials: int, p: float, value: float) -> float:
+def _displacement(trials: int, p: Floats, values: Floats) -> Floats:
     """How far F moves when p moves by a few roundings: |dF/dp| <= min(n, sqrt(F n / (p (1-p)))), by the same two arguments."""
-    steep = math.sqrt(1.01 * value * trials * p / (1 - p)) if p < 1 else math.inf
-    return 32 * UNIT * min(float(trials), steep)
+    with np.errstate(divide="ignore"):
+        steep = np.where(p < 1, np.sqrt(1.01 * values * trials * p / (1 - p)), math.inf)
+    return 32 * UNIT * np.minimum(float(trials), steep)
 
 
 @lru_cache(maxsize=4)
