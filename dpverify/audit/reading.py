@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpverify.audit.table import (
     LENGTH,
+    NUMBER,
     OPAQUE,
     SEED_OF_KIND,
     Column,
@@ -95,7 +96,7 @@ def _numbers(values: Floats) -> Column:
     if len(values) and math.isnan(values.min()):  # which any NaN makes NaN, and which is quicker than to ask each
         missing = np.isnan(values)
         return Column(values, np.where(missing, np.uint8(Kind.NAN), np.uint8(Kind.NUMBER)))
-    return Column(values, one_kind(Kind.NUMBER, len(values)))
+    return Column(values, one_kind(NUMBER, len(values)))
 
 
 def _add_objects(columns: dict[Path, Column], path: Path, cells: Sequence[Any]) -> None:

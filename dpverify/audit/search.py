@@ -189,8 +189,8 @@ def _differ(tables: Pair, rounded: Pair) -> bool:
 
 
 def _alike(mask: NDArray[np.bool_], other: NDArray[np.bool_]) -> bool:
-    either = int((mask | other).sum())
-    return either == 0 or int((mask & other).sum()) >= ALIKE * either
+    either, both = int(np.count_nonzero(mask | other)), int(np.count_nonzero(mask & other))
+    return either == 0 or both >= ALIKE * either
 
 
 def _ranked(exploration: Exploration, proposed: list[Candidate]) -> list[Candidate]:

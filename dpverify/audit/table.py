@@ -55,6 +55,9 @@ class Kind(IntEnum):
         return _WORDS[self]
 
 
+NUMBER = Kind.NUMBER
+"""At hand for what is asked of every block: Python 3.11 takes its time to find a member of an enumeration."""
+
 _WORDS = {
     Kind.ABSENT: "is absent",
     Kind.NUMBER: "is a number",
@@ -100,8 +103,7 @@ class Column:
     @property
     def plain(self) -> bool:
         """Whether it is known at a glance that all cells are numbers, whose bits are their codes."""
-        known = self.exact is None and self.kinds.strides == (0,)
-        return known and len(self.kinds) > 0 and bool(self.kinds[0] == Kind.NUMBER)
+        return self.exact is None and self.kinds.strides == (0,) and len(self.kinds) > 0 and self.kinds.item(0) == NUMBER
 
     def rounded(self, spacing: float) -> Column:
         """The same column with every number moved to the nearest multiple of `spacing`, a power of two; no negative zero."""

@@ -75,7 +75,7 @@ def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
     ordered = exploration.ordered(scalar)
     if len(ordered.pooled) < 4:
         return
-    cuts = np.unique([plain_cut(cut, ordered.pooled) for cut in cut_points(ordered, CELLS)])
+    cuts = cut_points(ordered, CELLS)
     cuts = cuts[np.isfinite(cuts)]
     edges = np.concatenate([[-math.inf], cuts, [math.inf]])
     hits = tuple(np.diff(at_most(side, cuts), prepend=0, append=len(side)) for side in (ordered.first, ordered.second))
@@ -88,7 +88,8 @@ def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
                 intervals = _joined(np.sort(order[: index + 1]), edges)
                 ends = intervals[0][0] == -math.inf, intervals[-1][1] == math.inf
                 if len(intervals) > 2 or (len(intervals) == 2 and not all(ends)):
-                    yield Candidate(Pieces(scalar, intervals), lead)
+                    said = tuple((plain_cut(low, ordered.pooled), plain_cut(high, ordered.pooled)) for low, high in intervals)
+                    yield Candidate(Pieces(scalar, said), lead)
 
 
 def _in_cells(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -71,7 +71,7 @@ class RegionOfCounts:
         known = self._known
         if known is None or first < known.first or last > known.last:
             first, _ = windows(self.other_draws, max(low_q - (high_q - low_q) / 16, 0.9 * low_q), small)
-            stride = self._stride((low_q + high_q) / 2)
+            stride = self.stride((low_q + high_q) / 2)
             critical = ordering.critical_values(first, last, self.other_draws, self.slope, self.shift, self.z, stride=stride)
             known = Region(draws=self.draws, other_draws=self.other_draws, first=first, critical=critical, stride=stride)
             self._known = known
@@ -84,7 +84,7 @@ class RegionOfCounts:
         binomial = mean * max(1 - mean / self.draws, 0.0) + self.slope**2 * y * rest
         return math.sqrt((mean + self.slope**2 * y) * rest), math.sqrt(max(binomial, 0.25))
 
-    def _stride(self, q: float) -> int:
+    def stride(self, q: float) -> int:
         """Counts of Y that are answered for together: a 32nd of a deviation of either count."""
         mean = self.other_draws * q
         spread = min(math.sqrt(mean * (1 - q)), math.sqrt(self.shift + self.slope * mean) / max(self.slope, 1e-300))
@@ -116,7 +116,7 @@ class Nuisance:
 
 
 def joint_epsilon_lower(counts: Counts, *, delta: float, alpha: float) -> float:
-    """The largest epsilon >= 0 that the joint test rejects, to a part 4e-3 of the level; 0.0 where none."""
+    """The largest epsilon >= 0 that the joint test rejects, to a part 1e-2 of the level; 0.0 where none."""
     test = _EpsilonTest.of(counts, delta, alpha)
     if test is None:
         return 0.0
@@ -127,6 +127,10 @@ def joint_rejects(counts: Counts, *, epsilon: float, delta: float, alpha: float)
     """Whether the joint test rejects the claim: the region is the one of `joint_epsilon_lower`, so the two agree."""
     test = _EpsilonTest.of(counts, delta, alpha)
     return test is not None and test.surplus(epsilon) <= 0
+
+
+_SKEWED, _HARDLY_SKEWED = 2.2, 25
+"""By what part of the level the normal law is off where the skewness is 1; and hits that are added, as few are less so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +161,17 @@ class _EpsilonTest:
         return log_surplus(self.nuisance.supremum(self.region, edge, self.alpha), self.alpha)
 
     def guess(self) -> float:
-        """Roughly the root of `surplus`."""
-        poisson, binomial = self.region.spreads(self.counts.other_hits)
-        mean = self.region.slope * (self.counts.other_hits + 0.5)
-        slope = self.region.slope * self.counts.other_draws / self.counts.draws
-        return math.log(slope) + self.region.z * (poisson - binomial) / mean
+        """Roughly the root of `surplus`: the edge of the region lies z deviations off, corrected for strides and skewness."""
+        counts, region = self.counts, self.region
+        poisson, binomial = region.spreads(counts.other_hits)
+        mean = region.slope * (counts.other_hits + 0.5)
+        slope = region.slope * counts.other_draws / counts.draws
+        strides = (region.stride(counts.other_hits / counts.other_draws) - 1) / 2 * region.slope / mean
+        y = counts.other_hits + _HARDLY_SKEWED
+        x = region.shift + region.slope * y
+        skewness = (region.slope**3 * y - x) / math.sqrt(x + region.slope**2 * y) ** 3
+        aimed_at = (_SKEWED * skewness - _CLOSE / 2) / self.steepness()
+        return math.log(slope) + region.z * (poisson - binomial) / mean - strides + aimed_at
 
     def steepness(self) -> float:
         """Roughly the slope of `surplus` at its root."""
@@ -170,7 +180,7 @@ class _EpsilonTest:
 
 
 def joint_delta_lower(counts: Counts, *, epsilon: float, alpha: float) -> float:
-    """The largest delta that the joint test rejects at this epsilon, to a part 4e-3 of the level; 0.0 where none."""
+    """The largest delta that the joint test rejects at this epsilon, to a part 1e-2 of the level; 0.0 where none."""
     if counts.hits == 0 or counts.other_draws == 0 or alpha < _LEAST_LEVEL:
         return 0.0
     z, ratio = quantile(alpha), ratio_above(epsilon)
@@ -217,9 +227,9 @@ def log_surplus(found: float, alpha: float) -> float:
     return math.log(found / (alpha * (1 - NUISANCE_SHARE))) if found > 0 else -math.inf
 
 
-_CLOSE, _AGREED = 4e-3, 1e-6
-"""How far below equality a search for a root may stop: a thousandth of a deviation; and how near it must not: so that the same
-question asked afresh, whose last digits may differ, has the same answer."""
+_CLOSE, _AGREED = 1e-2, 1e-6
+"""How far below equality a search for a root may stop, a few thousandths of a deviation; and how near it must not, so that the
+same question asked afresh, whose last digits may differ, has the same answer."""
 
 
 def largest_rejected(

@@ -162,7 +162,8 @@ class _Tilted:
         critical = np.minimum(region.critical, last + 1)
         first = max(first, min(int(critical[0]), last))
         longest = max((last - first) // LONGEST_PART, 1)
-        starts = np.unique(np.append(critical[(critical > first) & (critical <= last)], first))
+        starts = np.append(first, critical[(critical > first) & (critical <= last)])
+        starts = starts[np.diff(starts, prepend=-1) > 0]
         if np.diff(starts, append=last + 1).max() > longest:
             starts = np.union1d(starts, np.arange(first, last + 1, longest))
         x = Blocks.of(region.draws, float(p[middle]), starts, last)
