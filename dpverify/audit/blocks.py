@@ -16,10 +16,9 @@ from itertools import islice
 
 import numpy as np
 
-from dpverify.audit import dependence
 from dpverify.audit.calls import Caller, Request
+from dpverify.audit.counting import counts_of
 from dpverify.audit.events import Event
-from dpverify.audit.grid import before_rounding
 from dpverify.audit.table import Path, Table
 
 FIRST_CALLS = 16
@@ -76,19 +75,12 @@ class Answer:
 
 def answer_of(table: Table, question: Question, life: Life | None = None) -> Answer:
     """Count the events of a question in a block."""
-    rounded = table if all(question.precise) else table.rounded(question.grid)
-    hits, neighbours = [], []
-    for event, precise in zip(question.events, question.precise, strict=True):
-        plain = event if precise else before_rounding(event, question.grid, table)
-        mask = event.mask(rounded) if plain is None else plain.mask(table)
-        found, excess, variance = dependence.counted(mask)
-        hits.append(found)
-        neighbours.append((excess, variance))
+    counts = counts_of(table, question.events, question.precise, question.grid)
     return Answer(
         size=table.size,
         width=len(table.columns),
-        hits=tuple(hits),
-        neighbours=tuple(neighbours),
+        hits=tuple(hits for hits, _, _ in counts),
+        neighbours=tuple((excess, variance) for _, excess, variance in counts),
         mark=mark_of(table),
         life=life,
         table=table.kept() if question.keep else None,

@@ -78,7 +78,18 @@ def counted(mask: NDArray[np.bool_]) -> tuple[int, float, float]:
     size, hits = len(mask), int(np.count_nonzero(mask))
     if hits in (0, size):
         return hits, 0.0, 0.0
-    followed = int(np.count_nonzero(mask[1:] & mask[:-1]))
+    return _beside_chance(int(np.count_nonzero(mask[1:] & mask[:-1])), hits, size)
+
+
+def counted_at(rows: NDArray[np.intp], size: int) -> tuple[int, float, float]:
+    """The same for a block of which these rows, in order, are the hits."""
+    hits = len(rows)
+    if hits in (0, size):
+        return hits, 0.0, 0.0
+    return _beside_chance(int(np.count_nonzero(rows[1:] - rows[:-1] == 1)), hits, size)
+
+
+def _beside_chance(followed: int, hits: int, size: int) -> tuple[int, float, float]:
     return hits, followed - hits * (hits - 1) / size, hits**2 * (size - hits) ** 2 / size**3
 
 
