@@ -94,11 +94,11 @@ def mark_of(table: Table) -> int | None:
     e^NEVER by the estimate of sum p_i^2 that these outputs give.
     """
     columns = dict(islice(table.columns.items(), MARKED_COLUMNS))
-    only = columns.get(()) if len(columns) == 1 else None
+    whole = columns.get(()) if len(columns) == 1 else None
     for rows in (FEW_MARKED_ROWS, MARKED_ROWS):  # blocks that begin alike are identified by equally many rows
         size = min(table.size, rows)
-        if only is not None:
-            codes = only.codes[:size] if only.plain else only.taken(slice(0, size)).codes
+        if whole is not None:
+            codes = whole.taken(slice(0, size)).codes
         else:
             codes = Table(size, {path: column.taken(slice(0, size)) for path, column in columns.items()}).whole()
         if _chance_of_the_same(codes.tolist()) <= NEVER:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from dpverify.audit.table import (
     LENGTH,
-    NUMBER,
     OPAQUE,
     SEED_OF_KIND,
     Column,
@@ -25,7 +24,6 @@ from dpverify.audit.table import (
     Table,
     code_of_text,
     constant,
-    one_kind,
 )
 from dpverify.errors import shown
 
@@ -64,7 +62,7 @@ def _add_array(columns: dict[Path, Column], path: Path, array: NDArray[Any]) -> 
     size = len(array)
     if array.ndim > 1:
         columns[path] = constant(Kind.LIST, size)
-        columns[(*path, LENGTH)] = _numbers(np.full(size, float(array.shape[1])))
+        columns[(*path, LENGTH)] = Column(np.full(size, float(array.shape[1])))
         shape = array.shape[1:]
         flat = array.reshape(size, -1)[:, :MOST_COORDINATES]
         if flat.dtype.kind in "biuf" and flat.dtype.itemsize <= 8:
@@ -80,7 +78,7 @@ def _add_array(columns: dict[Path, Column], path: Path, array: NDArray[Any]) -> 
         return
     kind = array.dtype.kind
     if kind in "biuf" and not _has_large_integers(array):
-        columns[path] = _numbers(np.ascontiguousarray(array, dtype=np.float64))
+        columns[path] = Column(np.ascontiguousarray(array, dtype=np.float64))
     elif kind == "c":
         _add_array(columns, (*path, "real"), array.real)
         _add_array(columns, (*path, "imag"), array.imag)
@@ -92,17 +90,10 @@ def _has_large_integers(array: NDArray[Any]) -> bool:
     return array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.size > 0 and bool((np.abs(array) > 2**53).any())
 
 
-def _numbers(values: Floats) -> Column:
-    if len(values) and math.isnan(values.min()):  # which any NaN makes NaN, and which is quicker than to ask each
-        missing = np.isnan(values)
-        return Column(values, np.where(missing, np.uint8(Kind.NAN), np.uint8(Kind.NUMBER)))
-    return Column(values, one_kind(NUMBER, len(values)))
-
-
 def _add_objects(columns: dict[Path, Column], path: Path, cells: Sequence[Any]) -> None:
     """The columns of one path and of everything below it. Column by column, so that plain numbers stay fast."""
     if (numbers := _all_numbers(cells)) is not None:
-        columns[path] = _numbers(numbers)
+        columns[path] = Column(numbers)
         return
     values, kinds, codes = np.full(len(cells), np.nan), np.zeros(len(cells), dtype=np.uint8), np.zeros(len(cells), np.uint64)
     labels: dict[int, str] = {}

@@ -12,6 +12,7 @@ this file can make an audit unsound; it can only make it blind.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from functools import lru_cache
@@ -78,14 +79,23 @@ SEED_OF_KIND = np.array([0, *(0x9E3779B97F4A7C15 * (k + 1) % 2**64 for k in rang
 class Column:
     """One coordinate of every output of a batch. `codes` is absent where the bits of `values` say it all.
 
-    `spacing`: a power of two of which all numbers are multiples; 0 where none is known.
+    `known`: the kinds; None where all cells are numbers or NaN, and nobody has asked yet which. `spacing`: a power of two of
+    which all numbers are multiples; 0 where none is known.
     """
 
     values: Floats
-    kinds: Kinds
+    known: Kinds | None = None
     exact: Codes | None = None
     labels: Mapping[int, str] = dataclasses.field(default_factory=dict)
     spacing: float = 0.0
+
+    @property
+    def kinds(self) -> Kinds:
+        """What each output has here."""
+        if self.known is None:
+            object.__setattr__(self, "known", _number_or_nan(self.values))
+        assert self.known is not None
+        return self.known
 
     @property
     def codes(self) -> Codes:
@@ -115,7 +125,7 @@ class Column:
             large = max(steps.max(initial=0.0), -steps.min(initial=0.0))
         if not large < 2.0**52:  # multiples already, or not to be told from NaN here
             values = np.where(np.abs(steps) < 2.0**52, values, self.values)
-        return Column(values, self.kinds, None if self.exact is None else self._recoded(values), self.labels, spacing)
+        return Column(values, self.known, None if self.exact is None else self._recoded(values), self.labels, spacing)
 
     def _recoded(self, values: Floats) -> Codes:
         assert self.exact is not None
@@ -125,11 +135,12 @@ class Column:
     def taken(self, rows: Any) -> Column:
         """The cells of some rows."""
         exact = None if self.exact is None else self.exact[rows]
-        return Column(self.values[rows], self.kinds[rows], exact, self.labels, self.spacing)
+        known = None if self.known is None else self.known[rows]
+        return Column(self.values[rows], known, exact, self.labels, self.spacing)
 
     def kept(self) -> Column:
         """The same cells in memory of their own."""
-        return Column(self.values.copy(), self.kinds, self.exact, self.labels)
+        return Column(self.values.copy(), self.known, self.exact, self.labels)
 
 
 def constant(kind: Kind, size: int) -> Column:
@@ -141,6 +152,12 @@ def constant(kind: Kind, size: int) -> Column:
 def one_kind(kind: Kind, size: int) -> Kinds:
     """The same kind throughout, in the memory of one."""
     return np.broadcast_to(np.uint8(kind), (size,))
+
+
+def _number_or_nan(values: Floats) -> Kinds:
+    if len(values) and math.isnan(values.min()):  # which any NaN makes NaN, and which is quicker than to ask each
+        return np.where(np.isnan(values), np.uint8(Kind.NAN), np.uint8(NUMBER))
+    return one_kind(NUMBER, len(values))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

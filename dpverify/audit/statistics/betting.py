@@ -181,11 +181,15 @@ def average_delta_lower(bets: Sequence[Bet], alpha: float) -> float:
 
 def rough_log_capital(bets: Sequence[Bet]) -> float:
     """About `average_log_capital`, in doubles: to find out when and where the certified one is worth its cost."""
-    rough = []
+    groups: dict[tuple[float, float], list[Bet]] = {}
     for bet in bets:
-        counts = np.array([bet.pairs.first, bet.pairs.second, bet.pairs.both, bet.pairs.neither, 1], dtype=np.float64)
-        terms = np.log(_WEIGHTS * bet.share) + counts @ _log_factors(bet.epsilon, bet.delta)
-        rough.append(terms[terms > terms.max() - _SMALL])
+        groups.setdefault((bet.epsilon, bet.delta), []).append(bet)
+    rough = []
+    for (epsilon, delta), group in groups.items():
+        counts = np.array([[b.pairs.first, b.pairs.second, b.pairs.both, b.pairs.neither, 1] for b in group], dtype=np.float64)
+        shares = np.array([bet.share for bet in group])[:, np.newaxis]
+        terms = np.log(_WEIGHTS * shares) + counts @ _log_factors(epsilon, delta)
+        rough.append(terms[terms > terms.max(axis=1, keepdims=True) - _SMALL])
     joined = np.concatenate(rough)
     top = float(joined.max())
     return top + math.log(float(np.exp(joined - top).sum()))
