@@ -49,6 +49,14 @@ def ratio_above(epsilon: float) -> float:
 _LARGEST_RATIO = 1e25
 
 
+CLOSE, _AGREED = 1e-2, 1e-6
+"""How far below equality a search for a root may stop, a few thousandths of a deviation; and how near it must not, so that the
+same question asked afresh, whose last digits may differ, has the same answer."""
+
+_SKEWED, _HARDLY_SKEWED = 2.2, 25
+"""By what part of the level the normal law is off where the skewness is 1; and hits that are added, as few are less so."""
+
+
 @dataclass(slots=True)
 class RegionOfCounts:
     """The region {x >= critical(y)} of one ordering, its critical values computed where they are asked for."""
@@ -83,6 +91,22 @@ class RegionOfCounts:
         mean = self.shift + self.slope * y
         binomial = mean * max(1 - mean / self.draws, 0.0) + self.slope**2 * y * rest
         return math.sqrt((mean + self.slope**2 * y) * rest), math.sqrt(max(binomial, 0.25))
+
+    def edge(self, other_hits: float) -> tuple[float, float]:
+        """(offset, steepness): roughly, counts on the edge of the region have their level at the claim whose slope is e^offset
+        times that of the region, and the logarithm of the level rises so steeply with that of the slope.
+
+        The edge lies z deviations off, as the ordering has them; what is known to be missing are strides and skewness.
+        """
+        poisson, binomial = self.spreads(other_hits)
+        mean = self.slope * (other_hits + 0.5)
+        steepness = (self.z + 1 / (1 + self.z)) * mean / binomial
+        strides = (self.stride(other_hits / self.other_draws) - 1) / 2 * self.slope / mean
+        y = other_hits + _HARDLY_SKEWED
+        x = self.shift + self.slope * y
+        skewness = (self.slope**3 * y - x) / math.sqrt(x + self.slope**2 * y) ** 3
+        offset = self.z * (poisson - binomial) / mean - strides + (_SKEWED * skewness - CLOSE / 2) / steepness
+        return offset, steepness
 
     def stride(self, q: float) -> int:
         """Counts of Y that are answered for together: a 32nd of a deviation of either count."""
@@ -120,17 +144,15 @@ def joint_epsilon_lower(counts: Counts, *, delta: float, alpha: float) -> float:
     test = _EpsilonTest.of(counts, delta, alpha)
     if test is None:
         return 0.0
-    return largest_rejected(test.surplus, test.guess(), test.steepness())
+    offset, steepness = test.region.edge(counts.other_hits)
+    slope = test.region.slope * counts.other_draws / counts.draws
+    return largest_rejected(test.surplus, math.log(slope) + offset, steepness)
 
 
 def joint_rejects(counts: Counts, *, epsilon: float, delta: float, alpha: float) -> bool:
     """Whether the joint test rejects the claim: the region is the one of `joint_epsilon_lower`, so the two agree."""
     test = _EpsilonTest.of(counts, delta, alpha)
     return test is not None and test.surplus(epsilon) <= 0
-
-
-_SKEWED, _HARDLY_SKEWED = 2.2, 25
-"""By what part of the level the normal law is off where the skewness is 1; and hits that are added, as few are less so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,24 +181,6 @@ class _EpsilonTest:
             return math.inf
         edge = Edge(ratio=ratio, delta=self.delta)
         return log_surplus(self.nuisance.supremum(self.region, edge, self.alpha), self.alpha)
-
-    def guess(self) -> float:
-        """Roughly the root of `surplus`: the edge of the region lies z deviations off, corrected for strides and skewness."""
-        counts, region = self.counts, self.region
-        poisson, binomial = region.spreads(counts.other_hits)
-        mean = region.slope * (counts.other_hits + 0.5)
-        slope = region.slope * counts.other_draws / counts.draws
-        strides = (region.stride(counts.other_hits / counts.other_draws) - 1) / 2 * region.slope / mean
-        y = counts.other_hits + _HARDLY_SKEWED
-        x = region.shift + region.slope * y
-        skewness = (region.slope**3 * y - x) / math.sqrt(x + region.slope**2 * y) ** 3
-        aimed_at = (_SKEWED * skewness - _CLOSE / 2) / self.steepness()
-        return math.log(slope) + region.z * (poisson - binomial) / mean - strides + aimed_at
-
-    def steepness(self) -> float:
-        """Roughly the slope of `surplus` at its root."""
-        mean = self.region.slope * (self.counts.other_hits + 0.5)
-        return (self.region.z + 1 / (1 + self.region.z)) * mean / self.region.spreads(self.counts.other_hits)[1]
 
 
 def joint_delta_lower(counts: Counts, *, epsilon: float, alpha: float) -> float:
@@ -227,11 +231,6 @@ def log_surplus(found: float, alpha: float) -> float:
     return math.log(found / (alpha * (1 - NUISANCE_SHARE))) if found > 0 else -math.inf
 
 
-_CLOSE, _AGREED = 1e-2, 1e-6
-"""How far below equality a search for a root may stop, a few thousandths of a deviation; and how near it must not, so that the
-same question asked afresh, whose last digits may differ, has the same answer."""
-
-
 def largest_rejected(
     surplus: Callable[[float], float],
     guess: float,
@@ -240,8 +239,9 @@ def largest_rejected(
     floor: float = 0.0,
     ceiling: float = math.inf,
     resolution: float = 0.0,
+    close: float = CLOSE,
 ) -> float:
-    """The largest x in [floor, ceiling] with surplus(x) <= 0, within _CLOSE of equality; `floor` where surplus(floor) > 0.
+    """The largest x in [floor, ceiling] with surplus(x) <= 0, within `close` of equality; `floor` where surplus(floor) > 0.
 
     `surplus` rises; `steepness` is a rough guess of its slope. Secants inside a bracket, widened until there is one; where
     `surplus` jumps, a bracket of width `resolution` ends the search.
@@ -251,7 +251,7 @@ def largest_rejected(
     x, step = min(max(guess, floor), ceiling), 0.5 / steepness
     for turn in range(60):
         value = surplus(x)
-        if -_CLOSE <= value <= -_AGREED:
+        if -close <= value <= -_AGREED:
             return x
         if value <= 0:
             good = (x, value)
@@ -262,13 +262,13 @@ def largest_rejected(
         else:
             bad = (x, value)
         if good is None or bad is None:
-            wanted = (value + _CLOSE / 2) / steepness if math.isfinite(value) else -step
+            wanted = (value + close / 2) / steepness if math.isfinite(value) else -step
             if turn >= _PATIENCE:
                 wanted = math.copysign(step, value)
             x = min(max(floor, x - min(max(wanted, -step), step)), ceiling)
             step *= 2
         else:
-            x = _between(good, bad)
+            x = _between(good, bad, close)
             if bad[0] - good[0] <= resolution or not good[0] < x < bad[0]:
                 break
     return good[0] if good else floor
@@ -278,10 +278,10 @@ _PATIENCE = 3
 """Evaluations on one side of the root after which the steepness is no guide to it."""
 
 
-def _between(good: tuple[float, float], bad: tuple[float, float]) -> float:
+def _between(good: tuple[float, float], bad: tuple[float, float], close: float) -> float:
     """The secant through the ends, aimed at the middle of the accepted strip and kept off the ends."""
     low, high = good[0], bad[0]
     if not math.isfinite(good[1]):
         return (low + high) / 2
-    share = (-_CLOSE / 2 - good[1]) / (bad[1] - good[1])
+    share = (-close / 2 - good[1]) / (bad[1] - good[1])
     return low + (high - low) * min(max(share, 0.02), 0.98)

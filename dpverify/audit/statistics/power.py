@@ -195,13 +195,11 @@ def _joint_critical(
         nuisance = Nuisance(lower(min(least_hits, draws), draws, beta / 2), q_high)
         return log_surplus(nuisance.supremum(candidate, edge, alpha), alpha)
 
-    slope = ratio * draws / other_draws
-    mean = slope * (last + first + 1) / 2
-    poisson, binomial = region(-math.log(slope)).spreads((last + first) / 2)
-    steepness = (z + 1 / (1 + z)) * mean / binomial
-    guess = z * (poisson - binomial) / mean - math.log(slope)
+    level = -math.log(ratio * draws / other_draws)
+    offset, steepness = region(level).edge((last + first) / 2)
+    step = 2e-3 / steepness
     found = region(
-        largest_rejected(surplus, guess, steepness, floor=-60.0, ceiling=60.0 - math.log(slope), resolution=2e-3 / steepness)
+        largest_rejected(surplus, level + offset, steepness, floor=-60, ceiling=60 + level, resolution=step, close=3e-2)
     )
     return np.minimum(found.critical(first, last), draws + 1)
 

@@ -132,7 +132,7 @@ class Blocks:
         polynomial = _cut_off(across, terms)
         # moments of odd degree cancel: what they are off by is a part of the first one, and so of the sum, times e^(2 across)
         error = (self.error + exponent * (1 + exponent) + polynomial) * math.exp(2 * across) * (1 + 1e-6)
-        return Rows(values, error, *self._rest(p, tilt, level)) if error < _LARGEST_ERROR else None
+        return Rows(values, error, *self._rest(p, tilt, level)) if error < LARGEST_ERROR else None
 
     def _terms(self, across: float) -> int:
         """As many as show, at most all."""
@@ -156,13 +156,13 @@ def _cut_off(across: float, terms: int) -> float:
     return across**terms / math.factorial(terms) * math.exp(across)
 
 
-SHOWS, _LARGEST_ERROR = 1e-7, 1e-6
+SHOWS, LARGEST_ERROR = 1e-6, 1e-4
 
 
 def geometric(end: Floats, ratio: Floats) -> Floats:
     """A bound for what lies beyond the end of a window: the ratios of neighbours fall from here on."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        bound = np.minimum(1.0, end * ratio / (1 - ratio) * (1 + 2 * _LARGEST_ERROR) + UNDERFLOW)
+        bound = np.minimum(1.0, end * ratio / (1 - ratio) * (1 + 2 * LARGEST_ERROR) + UNDERFLOW)
     return np.where(ratio >= 1, 1.0, bound)
 
 
