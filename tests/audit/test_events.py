@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dpverify.audit.api import audit
 from dpverify.audit.events import Both, Equal, Holds, IsKind, OneOf, OnLattice, Within, event_from_json
 from dpverify.audit.events.lattice import NO_BIT, lowest_bits, multiples
-from dpverify.audit.events.pieces import MANY, _in_cells
+from dpverify.audit.events.pieces import MANY, Pieces, _in_cells
 from dpverify.audit.events.thresholds import cut_points, plain_cut
 from dpverify.audit.features import Aggregate, Combination, Coordinate, scalar_from_json
 from dpverify.audit.grid import before_rounding
@@ -306,6 +306,21 @@ DOUBLES = st.floats(allow_nan=False, allow_infinity=False)
 def test_multiples_are_told_as_their_lowest_bits_tell_them(values: list[float], exponent: int) -> None:
     array = np.array([*values, 0.0, 5e-324, math.ldexp(3, exponent // 2), math.ldexp(1, min(exponent, 1023))])
     assert multiples(array, exponent).tolist() == (lowest_bits(array)[0] >= exponent).tolist()
+
+
+@given(st.lists(st.floats(-9, 9), min_size=2, max_size=140, unique=True), st.booleans())
+def test_intervals_are_counted_however_many_there_are(ends: list[float], from_below: bool) -> None:
+    ends = sorted(ends)[: len(ends) // 2 * 2]
+    intervals = tuple(zip(ends[::2], ends[1::2], strict=True))
+    if from_below:
+        intervals = ((-math.inf, intervals[0][1]), *intervals[1:])
+    values = np.array([*ends, *np.linspace(-10, 10, 50), math.nan, math.inf, -math.inf])
+    expected = [any(low < value <= high or value == low == -math.inf for low, high in intervals) for value in values.tolist()]
+    table, event = from_array(values), Pieces(X, intervals)
+    assert event.mask(table).tolist() == expected
+    moved = before_rounding(event, {(): 0.5}, table)
+    assert moved is None or moved.mask(table).tolist() == event.mask(table.rounded({(): 0.5})).tolist()
+    assert before_rounding(event, {}, table) is event
 
 
 @given(st.lists(st.integers(-9, 9), min_size=1, max_size=30), st.integers(-5, 5), st.sampled_from([0.25, 1.0]), st.data())
