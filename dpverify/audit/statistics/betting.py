@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from dpverify.arithmetic.enclosure import arb_above
 from dpverify.arithmetic.precision import working_precision
 from dpverify.audit.statistics.counts import check, whole
+from dpverify.audit.statistics.roots import narrowed
 from dpverify.errors import InputError
 
 
@@ -134,19 +135,11 @@ def average_epsilon_lower(bets: Sequence[Bet], alpha: float) -> float:
     low, high = 0.0, 1.0
     while rough_log_capital(at(high)) >= needed and high < 1000:
         low, high = high, 2 * high
-    below, above = (rough_log_capital(at(end)) - needed for end in (low, high))
-    for turn in range(80):
-        width, enough = high - low, 1e-10 * max(1.0, high)
-        if width <= enough:
-            break
-        share = below / (below - above) if turn < _SECANTS and math.isfinite(above) else 0.5
-        share += enough / (3 * width) if share < 0.5 else -enough / (3 * width)  # beyond the root, so that it ends up inside
-        middle = low + width * min(max(share, 1e-3), 1 - 1e-3)
-        value = rough_log_capital(at(middle)) - needed
-        if value >= 0:
-            low, below = middle, value
-        else:
-            high, above = middle, value
+
+    def surplus(epsilon: float) -> float:
+        return rough_log_capital(at(epsilon)) - needed
+
+    low, high = narrowed(surplus, low, high, (surplus(low), surplus(high)), 1e-10 * max(1.0, high))
     for back in (1e-9, 1e-7, 1e-5, 1e-3):
         found = low - back * max(1.0, low)
         if found <= 0:
@@ -196,7 +189,6 @@ def rough_log_capital(bets: Sequence[Bet]) -> float:
 
 
 _LEEWAY = 1e-6
-_SECANTS = 16
 
 _ROUNDED_SHARES = 1e-12
 """By how much doubles that are to sum to 1 may exceed it; as much is taken off the logarithm of the capital."""

@@ -31,6 +31,7 @@ from dpverify.audit.statistics.inversion import (
 )
 from dpverify.audit.statistics.joint import Edge, Region, region_probability, windows
 from dpverify.audit.statistics.ordering import Integers
+from dpverify.audit.statistics.roots import narrowed
 
 _OUTSIDE = 1e-6
 """Mass of Y that the power ignores."""
@@ -106,8 +107,7 @@ def power_at(*, draws: int, p: float, q: float, epsilon: float, delta: float, al
 def _least_epsilon(surplus: Callable[[float], float], low: float, high: float, step: float) -> float:
     """The least epsilon in [low, high] from which on `surplus` is >= 0, rounded up; at `high` it is known to be.
 
-    `step`: roughly how far from `low` that is. Secants, each moved a little beyond the root, so that it ends up inside a
-    bracket that is narrow enough; halves where that takes long.
+    `step`: roughly how far from `low` that is.
     """
     most, below = high, surplus(low)
     if below >= 0:
@@ -118,22 +118,7 @@ def _least_epsilon(surplus: Callable[[float], float], low: float, high: float, s
         if above >= 0 or high >= most:
             break
         low, below, step = high, above, 2 * step
-    for turn in range(200):
-        width, enough = high - low, 1e-7 * max(1.0, high)
-        if width <= enough or above <= below:
-            break
-        share = -below / (above - below) if turn < _SECANTS else 0.5
-        share += enough / (3 * width) if share < 0.5 else -enough / (3 * width)
-        middle = low + width * min(max(share, 1e-3), 1 - 1e-3)
-        value = surplus(middle)
-        if value >= 0:
-            high, above = middle, value
-        else:
-            low, below = middle, value
-    return high
-
-
-_SECANTS = 12
+    return narrowed(surplus, low, high, (below, above), 1e-7 * max(1.0, high))[1] if above >= 0 else high
 
 
 def _conditional_critical(first: int, last: int, draws: int, epsilon: float, alpha: float) -> Integers:
