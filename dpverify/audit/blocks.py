@@ -16,10 +16,9 @@ from itertools import islice
 
 import numpy as np
 
-from dpverify.audit import dependence
 from dpverify.audit.calls import Caller, Request
+from dpverify.audit.counting import counts_of
 from dpverify.audit.events import Event
-from dpverify.audit.grid import before_rounding
 from dpverify.audit.table import Path, Table
 
 FIRST_CALLS = 16
@@ -76,19 +75,12 @@ class Answer:
 
 def answer_of(table: Table, question: Question, life: Life | None = None) -> Answer:
     """Count the events of a question in a block."""
-    rounded = table if all(question.precise) else table.rounded(question.grid)
-    hits, neighbours = [], []
-    for event, precise in zip(question.events, question.precise, strict=True):
-        plain = event if precise else before_rounding(event, question.grid)
-        mask = event.mask(rounded) if plain is None else plain.mask(table)
-        found, excess, variance = dependence.counted(mask)
-        hits.append(found)
-        neighbours.append((excess, variance))
+    counts = counts_of(table, question.events, question.precise, question.grid)
     return Answer(
         size=table.size,
         width=table.width,
-        hits=tuple(hits),
-        neighbours=tuple(neighbours),
+        hits=tuple(hits for hits, _, _ in counts),
+        neighbours=tuple((excess, variance) for _, excess, variance in counts),
         mark=mark_of(table),
         life=life,
         table=table.kept() if question.keep else None,
@@ -101,10 +93,14 @@ def mark_of(table: Table) -> int | None:
     Of two blocks of independent outputs the first n are equal with probability (sum p_i^2)^n. None unless that is below
     e^NEVER by the estimate of sum p_i^2 that these outputs give.
     """
-    narrow = Table(table.size, dict(islice(table.columns.items(), MARKED_COLUMNS)))
+    columns = dict(islice(table.columns.items(), MARKED_COLUMNS))
+    whole = columns.get(()) if len(columns) == 1 else None
     for rows in (FEW_MARKED_ROWS, MARKED_ROWS):  # blocks that begin alike are identified by equally many rows
-        few = narrow.taken(slice(0, min(table.size, rows)))
-        codes = few.columns[()].codes if len(few.columns) == 1 and () in few.columns else few.whole()
+        size = min(table.size, rows)
+        if whole is not None:
+            codes = whole.taken(slice(0, size)).codes
+        else:
+            codes = Table(size, {path: column.taken(slice(0, size)) for path, column in columns.items()}).whole()
         if _chance_of_the_same(codes.tolist()) <= NEVER:
             return _identified(codes)
     return None

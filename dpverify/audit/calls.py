@@ -2,32 +2,27 @@
 
 One block is one batched call, or many calls of a mechanism that returns one output at a time. Its generator is seeded by
 the audit's seed and the block's number alone; where outputs must owe nothing to each other (`apart`) every call has its
-own generator and returns one output. Python's and NumPy's global generators are seeded likewise for the length of a block
-and put back, so that a mechanism that uses them is reproducible too. No statistics live here.
+own generator and returns one output. Python's and NumPy's global generators are seeded likewise (`generators`). No
+statistics live here.
 """
 
 from __future__ import annotations
 
-import random
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.random import MT19937
-from numpy.typing import NDArray
 
 from dpverify.audit import leaving
 from dpverify.audit.callables import Form, batch_of, kept, name_of, outputs_of, single
+from dpverify.audit.generators import GlobalGenerators
 from dpverify.audit.reading import from_array, from_objects
 from dpverify.audit.table import Table
 from dpverify.audit.unchanged import same, snapshot
 from dpverify.errors import MechanismError, shown
-
-_numpy_random: Any = np.random
-"""Two of its functions are missing from its type stubs."""
 
 NAMES = ("inputs[0]", "inputs[1]")
 
@@ -49,6 +44,10 @@ class Caller(Protocol):
         """The outputs of one block. Raises MechanismError that names what happened, and at which call."""
         ...
 
+    def many(self) -> AbstractContextManager[None]:
+        """While it lasts, many blocks follow each other."""
+        ...
+
     def close(self) -> None:
         """Give back what is held."""
         ...
@@ -67,40 +66,28 @@ class Calls:
         self.names = names
         self.name = name_of(mechanism)
         self.count = 0
-        self._scratch = MT19937()
+        self._generators = GlobalGenerators()
         self._before = tuple(map(snapshot, inputs))
         self.alive: Callable[[], None] = lambda: None
         self.passed_on: tuple[type[BaseException], ...] = (MechanismError, KeyboardInterrupt)
         """What no mechanism is blamed for. All else is its own, be it an Exception or not: asyncio's CancelledError is none."""
 
     def outputs(self, request: Request) -> Table:
-        words = np.random.SeedSequence(self.seed, spawn_key=(request.block,)).generate_state(5)
-        with leaving.kept_here(), self._global_generators(int(words[4]), words[:4]):
+        sequence = self._sequence(request.block)
+        with leaving.kept_here(), self._generators.seeded(sequence.generate_state(5)):
+            rng = _generator(sequence) if self.form.seeded and not request.apart else None
             if self.form.batched and not request.apart:
-                return self._batch(request)
-            return self._one_by_one(request)
+                return self._batch(request, rng)
+            return self._one_by_one(request, rng)
+
+    def many(self) -> AbstractContextManager[None]:
+        """While it lasts, many blocks follow each other: the global generators are put back at its end."""
+        return self._generators.kept()
 
     def close(self) -> None:
         """Nothing is held."""
 
-    @contextmanager
-    def _global_generators(self, plain: int, words: NDArray[Any]) -> Iterator[None]:
-        """Seed the two global generators, and put back what was there. NumPy's is exchanged, which is quicker than a copy."""
-        state, theirs = random.getstate(), _numpy_random.get_bit_generator()
-        also: Any = np.random.get_state()  # set_bit_generator forgets the second half of a pair of normal numbers
-        _numpy_random.set_bit_generator(self._scratch)
-        random.seed(plain)
-        np.random.seed(words)
-        try:
-            yield
-        finally:
-            random.setstate(state)
-            _numpy_random.set_bit_generator(theirs)
-            if also[3]:
-                np.random.set_state(also)
-
-    def _batch(self, request: Request) -> Table:
-        rng = self._generator(request.block) if self.form.seeded else None
+    def _batch(self, request: Request, rng: np.random.Generator | None) -> Table:
         where = self._where(request)
         try:
             returned = self.form.call(self.mechanism, self.inputs[request.side], rng, request.size)
@@ -112,14 +99,13 @@ class Calls:
         self._check_inputs(request.side, where)
         return table
 
-    def _one_by_one(self, request: Request) -> Table:
+    def _one_by_one(self, request: Request, rng: np.random.Generator | None) -> Table:
         data = self.inputs[request.side]
         found: list[Any] = []
-        rng = self._generator(request.block) if self.form.seeded and not request.apart else None
         try:
             for place in range(request.size):
                 if request.apart and self.form.seeded:
-                    rng = self._generator(request.block, place)
+                    rng = _generator(self._sequence(request.block, place))
                 self.count += 1
                 returned = self.form.call(self.mechanism, data, rng, 1)
                 where = self._where(request, counted=True)
@@ -133,8 +119,8 @@ class Calls:
         self._check_inputs(request.side, self._where(request, counted=True))
         return table
 
-    def _generator(self, *key: int) -> np.random.Generator:
-        return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=key)))
+    def _sequence(self, *key: int) -> np.random.SeedSequence:
+        return np.random.SeedSequence(self.seed, spawn_key=key)
 
     def _where(self, request: Request, *, counted: bool = False) -> str:
         if not counted:
@@ -164,6 +150,10 @@ class Calls:
                     f"{where} changed its input: {self.names[place]} is no longer what it was, so later outputs would be "
                     f"about other data. Work on a copy of the data inside the mechanism."
                 )
+
+
+def _generator(sequence: np.random.SeedSequence) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(sequence))
 
 
 def _table_of(found: list[Any], *, batches: bool) -> Table:

@@ -11,6 +11,7 @@ import signal
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -75,6 +76,9 @@ class ChildCalls:
         found = self._receive(self.timeout, where)
         assert isinstance(found, Table)
         return found
+
+    def many(self) -> AbstractContextManager[None]:
+        return nullcontext()  # the global generators of the child are its own
 
     def close(self) -> None:
         if self._process.is_alive():

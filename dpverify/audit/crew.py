@@ -60,8 +60,9 @@ class Alone:
     def answers(self, requests: Iterable[Request], question: Question) -> Iterator[tuple[Request, Answer]]:
         if self._life is None:
             self._life = begin(self._caller, self._first)
-        for request in requests:
-            yield request, answer_of(self._caller.outputs(request), question, self._life)
+        with self._caller.many():
+            for request in requests:
+                yield request, answer_of(self._caller.outputs(request), question, self._life)
 
     def close(self) -> None:
         self._caller.close()

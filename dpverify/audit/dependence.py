@@ -32,7 +32,7 @@ LONGEST_TAIL = 8.0
 FEWEST_RANKED = 64
 MOST_RANKED = 512
 MOST_BLOCKS = 32
-SHUFFLES = 40
+FEW_SHUFFLES, SHUFFLES = 10, 40
 MOST_COUNTED = 100_000
 
 
@@ -78,7 +78,18 @@ def counted(mask: NDArray[np.bool_]) -> tuple[int, float, float]:
     size, hits = len(mask), int(np.count_nonzero(mask))
     if hits in (0, size):
         return hits, 0.0, 0.0
-    followed = int(np.count_nonzero(mask[1:] & mask[:-1]))
+    return _beside_chance(int(np.count_nonzero(mask[1:] & mask[:-1])), hits, size)
+
+
+def counted_at(rows: NDArray[np.intp], size: int) -> tuple[int, float, float]:
+    """The same for a block of which these rows, in order, are the hits."""
+    hits = len(rows)
+    if hits in (0, size):
+        return hits, 0.0, 0.0
+    return _beside_chance(int(np.count_nonzero(rows[1:] - rows[:-1] == 1)), hits, size)
+
+
+def _beside_chance(followed: int, hits: int, size: int) -> tuple[int, float, float]:
     return hits, followed - hits * (hits - 1) / size, hits**2 * (size - hits) ** 2 / size**3
 
 
@@ -98,8 +109,13 @@ def repeats(blocks: Sequence[Codes], generator: np.random.Generator) -> float:
     away = _pairs(codes, owner) - _pairs_of(counts) * _pairs_of(sizes) / max(_pairs_of(np.array([len(codes)])), 1.0)
     if abs(away) < 4:
         return 0.0
-    shuffled = [_pairs(generator.permutation(codes), owner) for _ in range(SHUFFLES)]
-    return away / max(float(np.std(shuffled)), 0.5)
+    shuffled: list[float] = []
+    for shuffles in (FEW_SHUFFLES, SHUFFLES):  # a few tell what is far from suspicious
+        shuffled += [_pairs(generator.permutation(codes), owner) for _ in range(shuffles - len(shuffled))]
+        found = away / max(float(np.std(shuffled)), 0.5)
+        if abs(found) < LONGEST_TAIL / 2:
+            break
+    return found
 
 
 def _pairs(codes: NDArray[np.int64], owner: NDArray[np.int64]) -> float:

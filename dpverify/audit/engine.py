@@ -195,11 +195,12 @@ class Engine:
     # --- exploring --------------------------------------------------------------------------------------------------
 
     def _explore(self, sizes: tuple[int, int]) -> tuple[list[Codes], list[Codes]]:
-        """Draw exploration outputs; the codes of whole outputs, block by block."""
+        """Draw exploration outputs; the codes of whole outputs, block by block, in the first stage."""
         blocks: tuple[list[Codes], list[Codes]] = ([], [])
         for side, table in self._tables(sizes, apart=self.apart):
             self._explored[side].append(table)
-            blocks[side].append(table.whole())
+            if self._number == 1:  # nobody looks at those of later stages
+                blocks[side].append(table.whole())
         return blocks
 
     def _tables(self, sizes: tuple[int, int], *, apart: bool) -> Iterator[tuple[int, Table]]:

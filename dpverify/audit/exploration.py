@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.audit.features import spacing_of
 from dpverify.audit.ordered import Ordered
 from dpverify.audit.statistics.events import approximate_epsilon_lower
 from dpverify.audit.table import Floats, Table
@@ -38,6 +39,9 @@ BOLDNESS = 0.5
 LITTLE_CAUTION, LITTLE_RANKING_CAUTION = 1.6, 1.0
 """The first two where outputs are single numbers: neighbouring thresholds share their luck."""
 
+
+LEADING = 192
+"""Of many events that are compared, those whose forecast is refined."""
 
 LEAST_EPSILON = 1e-3
 """Points of a curve below it are compared as if they lay here: any part of nothing is infinite."""
@@ -116,6 +120,7 @@ class Forecast:
             delta=delta,
             alpha=self.alpha,
             design="fixed",
+            leading=LEADING,
         )
         return bound
 
@@ -143,7 +148,8 @@ class Exploration:
         """The numbers of the proposing half in order. The last one asked for is remembered: families follow on it."""
         if not self._last or self._last[0][0] != scalar:
             first, second = (scalar.values(table) for table in self.search)
-            self._last[:] = [(scalar, Ordered.of(first, second))]
+            spacing = min(spacing_of(scalar, table) for table in self.search)
+            self._last[:] = [(scalar, Ordered.of(first, second, spacing=spacing))]
         return self._last[0][1]
 
     def best(

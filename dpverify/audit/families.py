@@ -6,6 +6,7 @@ All of it is a heuristic that costs time where it tries too much, and power wher
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -36,6 +37,7 @@ MOST_IN_JOINT = 8
 MOST_PARTS_TOGETHER, FEWEST_TO_JOIN, DIFFERENT = 5, 2_000, 1.6
 SCREENED = 1000
 PAIR_SAMPLE = 40_000
+PIECES_SAMPLE = 40_000
 FEW_COORDINATES = 8
 FEWEST_TO_COUNT = 3
 MOST_TEXTS = 40
@@ -68,7 +70,7 @@ def ordinary(exploration: Exploration) -> Iterator[Candidate]:
         yield from extremes.propose(seen, scalar)
         yield from ladder.propose(seen, scalar)
         if len(numeric) <= FEW_COORDINATES:
-            yield from pieces.propose(seen, scalar)
+            yield from pieces.propose(_fewer_ranked(seen), scalar)
     valued = _valued(exploration, paths, numeric)
     for path in valued:
         yield from atoms.propose(exploration, path)
@@ -187,6 +189,13 @@ def _thinned(exploration: Exploration) -> Exploration:
     first, second = exploration.search
     search = first.taken(slice(0, PAIR_SAMPLE)), second.taken(slice(0, PAIR_SAMPLE))
     return Exploration(search=search, rank=exploration.rank, forecast=exploration.forecast)
+
+
+def _fewer_ranked(exploration: Exploration) -> Exploration:
+    """Fewer outputs that decide how many cells are joined; what comes of it is ranked on all of them."""
+    first, second = exploration.rank
+    rank = first.taken(slice(0, PIECES_SAMPLE)), second.taken(slice(0, PIECES_SAMPLE))
+    return replace(exploration, rank=rank)
 
 
 def _has_numbers(exploration: Exploration, path: Path) -> bool:

@@ -190,6 +190,11 @@ def _new_steps(table: Table) -> Floats:
     return found
 
 
+def spacing_of(scalar: Scalar, table: Table) -> float:
+    """A power of two of which all values of the scalar are multiples; 0 where none is known."""
+    return table.column(scalar.path).spacing if isinstance(scalar, Coordinate) else 0.0
+
+
 def scalar_from_json(data: dict[str, Any]) -> Scalar:
     """The scalar that `to_json` described. Raises InputError where it describes none."""
     from dpverify.audit.scores import Score

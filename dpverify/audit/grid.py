@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpverify.audit.events.atoms import NEGATIVE_ZERO, OneOf
+from dpverify.audit.events.pieces import Pieces
 from dpverify.audit.events.thresholds import Within
 from dpverify.audit.features import Coordinate
 from dpverify.audit.table import Column, Floats, Kind, Path, Table, is_length
@@ -41,20 +43,41 @@ def grid_of(tables: tuple[Table, Table], known: Mapping[Path, float]) -> dict[Pa
     return grid
 
 
-def before_rounding(event: Event, grid: Mapping[Path, float]) -> Event | None:
-    """The event that holds of outputs just where `event` holds of rounded ones, where it is a threshold; None for others.
+def before_rounding(event: Event, grid: Mapping[Path, float], table: Table) -> Event | None:
+    """The event that holds of the outputs of a table just where `event` holds of rounded ones, if it is a threshold, some
+    intervals or, where all outputs are numbers, one number; else None.
 
     Rounding never turns two numbers around, so what it takes to at most c is all that is at most some double: comparing
     with that one saves rounding every output.
     """
-    if not isinstance(event, Within) or not isinstance(event.scalar, Coordinate):
+    if isinstance(event, OneOf) and event.path is not None and len(event.codes) == 1:
+        plain = table.column(event.path).plain
+        return _around(event.path, event.codes[0], grid.get(event.path, 0.0)) if plain else None
+    if not isinstance(event, Within | Pieces) or not isinstance(event.scalar, Coordinate):
         return None
     spacing = grid.get(event.scalar.path)
     return event if spacing is None or is_length(event.scalar.path) else _moved(event, spacing)
 
 
 @lru_cache(maxsize=256)
-def _moved(event: Within, spacing: float) -> Within | None:
+def _around(path: Path, code: int, spacing: float) -> Within | Pieces | None:
+    """All numbers that are rounded to the one with this code; None where no number is."""
+    value = float(np.uint64(code).view(np.float64))
+    if code == NEGATIVE_ZERO or not spacing or is_length(path) or not abs(value) < MOST_STEPS * spacing or value % spacing:
+        return None
+    return _moved(Within(Coordinate(path), value - spacing, value), spacing)
+
+
+MOST_STEPS = 2.0**50
+"""Multiples of the spacing beyond which neighbours are hardly told apart."""
+
+
+@lru_cache(maxsize=256)
+def _moved(event: Within | Pieces, spacing: float) -> Within | Pieces | None:
+    if isinstance(event, Pieces):
+        moved = [tuple(_largest_rounded_to(end, spacing) for end in interval) for interval in event.intervals]
+        ends = [(low, high) for low, high in moved if low is not None and high is not None]
+        return replace(event, intervals=tuple(ends)) if len(ends) == len(moved) else None
     low, high = (_largest_rounded_to(cut, spacing) for cut in (event.low, event.high))
     return None if low is None or high is None else replace(event, low=low, high=high)
 

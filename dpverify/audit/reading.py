@@ -63,7 +63,7 @@ def _add_array(columns: dict[Path, Column], path: Path, array: NDArray[Any]) -> 
     size = len(array)
     if array.ndim > 1:
         columns[path] = constant(Kind.LIST, size)
-        columns[(*path, LENGTH)] = _numbers(np.full(size, float(array.shape[1])))
+        columns[(*path, LENGTH)] = Column(np.full(size, float(array.shape[1])))
         shape = array.shape[1:]
         flat = array.reshape(size, -1)[:, :MOST_COORDINATES]
         if flat.dtype.kind in "biuf" and flat.dtype.itemsize <= 8:
@@ -79,7 +79,7 @@ def _add_array(columns: dict[Path, Column], path: Path, array: NDArray[Any]) -> 
         return
     kind = array.dtype.kind
     if kind in "biuf" and not _has_large_integers(array):
-        columns[path] = _numbers(np.ascontiguousarray(array, dtype=np.float64))
+        columns[path] = Column(np.ascontiguousarray(array, dtype=np.float64))
     elif kind == "c":
         _add_array(columns, (*path, "real"), array.real)
         _add_array(columns, (*path, "imag"), array.imag)
@@ -91,17 +91,10 @@ def _has_large_integers(array: NDArray[Any]) -> bool:
     return array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.size > 0 and bool((np.abs(array) > 2**53).any())
 
 
-def _numbers(values: Floats) -> Column:
-    if len(values) and math.isnan(values.min()):  # which any NaN makes NaN, and which is quicker than to ask each
-        missing = np.isnan(values)
-        return Column(values, np.where(missing, np.uint8(Kind.NAN), np.uint8(Kind.NUMBER)))
-    return Column(values, one_kind(Kind.NUMBER, len(values)))
-
-
 def _add_objects(columns: dict[Path, Column], path: Path, cells: Sequence[Any]) -> None:
     """The columns of one path and of everything below it. Column by column, so that plain numbers stay fast."""
     if (numbers := _all_numbers(cells)) is not None:
-        columns[path] = _numbers(numbers)
+        columns[path] = Column(numbers)
         return
     if set(map(type, cells)) == {str}:
         _add_texts(columns, path, cells)
@@ -150,7 +143,7 @@ def _add_texts(columns: dict[Path, Column], path: Path, cells: Sequence[str]) ->
     code_of = {text: code_of_text(repr(text)) for text in set(cells)}
     codes = np.fromiter(map(code_of.__getitem__, cells), dtype=np.uint64, count=size)
     columns[path] = Column(np.full(size, np.nan), one_kind(Kind.TEXT, size), codes, {}, _texts(cells))
-    columns[(*path, LENGTH)] = _numbers(np.fromiter(map(len, cells), dtype=np.float64, count=size))
+    columns[(*path, LENGTH)] = Column(np.fromiter(map(len, cells), dtype=np.float64, count=size))
 
 
 def _texts(cells: Sequence[Any]) -> Texts | None:
@@ -168,7 +161,7 @@ def column_of_part(cells: Sequence[Any], path: Path) -> Column:
         labels = {int(np.float64(point).view(np.uint64)): repr(cell) for cell, point in point_of.items() if cell is not ABSENT}
         return Column(points, _present(points), None, labels)
     if set(map(type, cells)) <= {float, object}:
-        column = _numbers(np.array([math.nan if cell is ABSENT else cell for cell in cells], dtype=np.float64))
+        column = Column(np.array([math.nan if cell is ABSENT else cell for cell in cells], dtype=np.float64))
         absent = np.fromiter((cell is ABSENT for cell in cells), dtype=np.bool_, count=len(cells))
         return Column(column.values, np.where(absent, np.uint8(Kind.ABSENT), column.kinds)) if absent.any() else column
     columns: dict[Path, Column] = {}

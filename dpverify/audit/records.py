@@ -50,8 +50,8 @@ def design_for(delta: float, samples: int) -> Design:
 
 
 MOST_JOINT = 3_000_000
-"""Outputs a side up to which the joint test answers at delta = 0: it is stronger there. At ten million its inversions cost two
-seconds, several times what the outputs cost, and win nothing (`reports/audit-overhead.md`)."""
+"""Outputs a side up to which the joint test answers at delta = 0: it is stronger there. Where there are more it wins nothing
+that shows, and the conditional test costs less."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,6 +37,8 @@ MOST_UNMATCHED = 8
 FEWEST_UNMATCHED = 4
 ALIKE = 0.97
 MANY = 100_000
+MOST_PROPOSING = 100_000
+"""Single numbers that propose events, at most: thresholds among the outermost are proposed by all of them all the same."""
 SHARES = (0.6, 0.3, 0.05, 0.05)
 NEGLIGIBLE = 200
 """A promise that is lower by one part in so many is given for plainer words."""
@@ -77,14 +79,14 @@ def pick(
     single = max(len(table.columns) for table in tables) == 1
     if single:
         forecast = replace(forecast, caution=LITTLE_CAUTION, ranking_caution=LITTLE_RANKING_CAUTION)
-    halves = _halves(rounded, forecast)
+    halves = _halves(rounded, forecast, thin=single)
     halves = replace(halves, whole=rounded) if single or whole else halves
     proposed = list(families.ordinary(halves))
     if max((one.lead.promise for one in proposed), default=0.0) <= enough:
         proposed += families.boosted(halves)
     ranked = [(candidate, False) for candidate in _ranked(halves, proposed)]
     if bits and _differ(tables, rounded):
-        halves = _halves(tables, forecast)
+        halves = _halves(tables, forecast, thin=single)
         ranked += [(candidate, True) for candidate in _ranked(halves, list(families.precise(halves, answers)))]
     # of events whose promises differ by less than chance moves them, the one that is said most plainly
     leader = max((candidate.lead for candidate, _ in ranked), key=lambda lead: lead.promise, default=Lead(True, 0.0, 0))
@@ -172,9 +174,10 @@ def _anything(tables: Pair) -> Event:
     return kinds.IsKind(path, Kind(column.kinds[0]))
 
 
-def _halves(tables: Pair, forecast: Forecast) -> Exploration:
-    """Every other output proposes, the rest ranks."""
-    search = tables[0].taken(slice(0, None, 2)), tables[1].taken(slice(0, None, 2))
+def _halves(tables: Pair, forecast: Forecast, *, thin: bool) -> Exploration:
+    """Every other output proposes, or fewer where `thin` and there are very many; the rest ranks."""
+    step = 2 * -(-max(table.size for table in tables) // (2 * MOST_PROPOSING)) if thin else 2
+    search = tables[0].taken(slice(0, None, step)), tables[1].taken(slice(0, None, step))
     rank = tables[0].taken(slice(1, None, 2)), tables[1].taken(slice(1, None, 2))
     return Exploration(search=search, rank=rank, forecast=forecast)
 
@@ -188,8 +191,8 @@ def _differ(tables: Pair, rounded: Pair) -> bool:
 
 
 def _alike(mask: NDArray[np.bool_], other: NDArray[np.bool_]) -> bool:
-    either = int((mask | other).sum())
-    return either == 0 or int((mask & other).sum()) >= ALIKE * either
+    either, both = int(np.count_nonzero(mask | other)), int(np.count_nonzero(mask & other))
+    return either == 0 or both >= ALIKE * either
 
 
 def _ranked(exploration: Exploration, proposed: list[Candidate]) -> list[Candidate]:

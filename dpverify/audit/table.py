@@ -12,8 +12,10 @@ this file can make an audit unsound; it can only make it blind.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from enum import IntEnum
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, TypeAlias, TypeVar
 
@@ -59,6 +61,9 @@ class Kind(IntEnum):
         return _WORDS[self]
 
 
+NUMBER = Kind.NUMBER
+"""At hand for what is asked of every block: Python 3.11 takes its time to find a member of an enumeration."""
+
 _WORDS = {
     Kind.ABSENT: "is absent",
     Kind.NUMBER: "is a number",
@@ -78,13 +83,26 @@ SEED_OF_KIND = np.array([0, *(0x9E3779B97F4A7C15 * (k + 1) % 2**64 for k in rang
 @dataclasses.dataclass(frozen=True, slots=True)
 class Column:
     """One coordinate of every output of a batch. `exact` is absent where the bits of `values` say it all; `texts` are the
-    texts themselves, None in the place of what is no text, and absent where there are none at all."""
+    texts themselves, None in the place of what is no text, and absent where there are none at all.
+
+    `known`: the kinds; None where all cells are numbers or NaN, and nobody has asked yet which. `spacing`: a power of two of
+    which all numbers are multiples; 0 where none is known.
+    """
 
     values: Floats
-    kinds: Kinds
+    known: Kinds | None = None
     exact: Codes | None = None
     labels: Mapping[int, str] = dataclasses.field(default_factory=dict)
     texts: Texts | None = None
+    spacing: float = 0.0
+
+    @property
+    def kinds(self) -> Kinds:
+        """What each output has here."""
+        if self.known is None:
+            object.__setattr__(self, "known", _number_or_nan(self.values))
+        assert self.known is not None
+        return self.known
 
     @property
     def codes(self) -> Codes:
@@ -92,12 +110,17 @@ class Column:
         if self.exact is not None:
             return self.exact
         bits = np.ascontiguousarray(self.values).view(np.uint64)
-        if self.kinds.strides == (0,) and len(self.kinds) and self.kinds[0] == Kind.NUMBER:
+        if self.plain:
             return bits
         numbers = self.kinds == Kind.NUMBER
         if numbers.all():
             return bits
         return np.where(numbers, bits, SEED_OF_KIND[self.kinds])
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is known at a glance that all cells are numbers, whose bits are their codes."""
+        return self.exact is None and self.kinds.strides == (0,) and len(self.kinds) > 0 and self.kinds.item(0) == NUMBER
 
     def rounded(self, spacing: float) -> Column:
         """The same column with every number moved to the nearest multiple of `spacing`, a power of two; no negative zero."""
@@ -109,7 +132,8 @@ class Column:
             large = max(steps.max(initial=0.0), -steps.min(initial=0.0))
         if not large < 2.0**52:  # multiples already, or not to be told from NaN here
             values = np.where(np.abs(steps) < 2.0**52, values, self.values)
-        return Column(values, self.kinds, None if self.exact is None else self._recoded(values), self.labels, self.texts)
+        exact = None if self.exact is None else self._recoded(values)
+        return Column(values, self.known, exact, self.labels, self.texts, spacing)
 
     def _recoded(self, values: Floats) -> Codes:
         assert self.exact is not None
@@ -118,12 +142,12 @@ class Column:
 
     def taken(self, rows: Any) -> Column:
         """The cells of some rows."""
-        exact, texts = (None if part is None else part[rows] for part in (self.exact, self.texts))
-        return Column(self.values[rows], self.kinds[rows], exact, self.labels, texts)
+        exact, texts, known = (None if part is None else part[rows] for part in (self.exact, self.texts, self.known))
+        return Column(self.values[rows], known, exact, self.labels, texts, self.spacing)
 
     def kept(self) -> Column:
         """The same cells in memory of their own."""
-        return Column(self.values.copy(), self.kinds, self.exact, self.labels, self.texts)
+        return Column(self.values.copy(), self.known, self.exact, self.labels, self.texts)
 
 
 def constant(kind: Kind, size: int) -> Column:
@@ -131,9 +155,16 @@ def constant(kind: Kind, size: int) -> Column:
     return Column(np.full(size, np.nan), one_kind(kind, size))
 
 
+@lru_cache(maxsize=64)
 def one_kind(kind: Kind, size: int) -> Kinds:
     """The same kind throughout, in the memory of one."""
     return np.broadcast_to(np.uint8(kind), (size,))
+
+
+def _number_or_nan(values: Floats) -> Kinds:
+    if len(values) and math.isnan(values.min()):  # which any NaN makes NaN, and which is quicker than to ask each
+        return np.where(np.isnan(values), np.uint8(Kind.NAN), np.uint8(NUMBER))
+    return one_kind(NUMBER, len(values))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -321,7 +352,9 @@ def joined(tables: Sequence[Table]) -> Table:
         exact = None if all(part.exact is None for part in parts) else np.concatenate([part.codes for part in parts])
         labels = {code: label for part in parts for code, label in part.labels.items()}
         values = np.concatenate([part.values for part in parts])
-        columns[path] = Column(values, np.concatenate([part.kinds for part in parts]), exact, labels, _joined_texts(parts))
+        plain = all(part.plain for part in parts)
+        kinds = one_kind(Kind.NUMBER, len(values)) if plain else np.concatenate([part.kinds for part in parts])
+        columns[path] = Column(values, kinds, exact, labels, _joined_texts(parts))
     return Table(sum(table.size for table in tables), columns)
 
 

@@ -82,8 +82,9 @@ def work(run: str, payload: bytes | None, requests: tuple[Request, ...], questio
                 if isinstance(blamed := getattr(known.caller, "passed_on", None), tuple):
                     known.caller.passed_on = tuple(kind for kind in blamed if kind is not KeyboardInterrupt)  # type: ignore[attr-defined]
                 known.life = begin(known.caller, known.job.first)
-            for request in requests:
-                answers.append(answer_of(known.caller.outputs(request), question, known.life))
+            with known.caller.many():
+                for request in requests:
+                    answers.append(answer_of(known.caller.outputs(request), question, known.life))
         except MechanismError as error:
             return answers, str(error)
         return answers, None

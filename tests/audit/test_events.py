@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 
 from dpverify.audit.api import audit
 from dpverify.audit.events import Both, Equal, Holds, IsKind, OneOf, OnLattice, Within, event_from_json
-from dpverify.audit.events.lattice import NO_BIT, lowest_bits
+from dpverify.audit.events.lattice import NO_BIT, lowest_bits, multiples
+from dpverify.audit.events.pieces import MANY, Pieces, _in_cells
 from dpverify.audit.events.thresholds import cut_points, plain_cut
 from dpverify.audit.features import Aggregate, Combination, Coordinate, scalar_from_json
+from dpverify.audit.grid import before_rounding
 from dpverify.audit.ordered import Ordered
 from dpverify.audit.reading import from_array, from_objects
 from dpverify.audit.table import LENGTH, Kind
@@ -295,6 +297,73 @@ def test_the_lowest_bit_of_a_double(odd: int, exponent: int) -> None:
     lowest, magnitude = lowest_bits(np.array([value]))
     assert lowest[0] == exponent
     assert 2.0 ** (magnitude[0] - 1) <= abs(value) < 2.0 ** magnitude[0]
+
+
+DOUBLES = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(DOUBLES, min_size=1, max_size=20), st.integers(-1080, 1030))
+def test_multiples_are_told_as_their_lowest_bits_tell_them(values: list[float], exponent: int) -> None:
+    array = np.array([*values, 0.0, 5e-324, math.ldexp(3, exponent // 2), math.ldexp(1, min(exponent, 1023))])
+    assert multiples(array, exponent).tolist() == (lowest_bits(array)[0] >= exponent).tolist()
+
+
+@given(st.lists(st.floats(-9, 9), min_size=2, max_size=140, unique=True), st.booleans())
+def test_intervals_are_counted_however_many_there_are(ends: list[float], from_below: bool) -> None:
+    ends = sorted(ends)[: len(ends) // 2 * 2]
+    intervals = tuple(zip(ends[::2], ends[1::2], strict=True))
+    if from_below:
+        intervals = ((-math.inf, intervals[0][1]), *intervals[1:])
+    values = np.array([*ends, *np.linspace(-10, 10, 50), math.nan, math.inf, -math.inf])
+    expected = [any(low < value <= high or value == low == -math.inf for low, high in intervals) for value in values.tolist()]
+    table, event = from_array(values), Pieces(X, intervals)
+    assert event.mask(table).tolist() == expected
+    moved = before_rounding(event, {(): 0.5}, table)
+    assert moved is None or moved.mask(table).tolist() == event.mask(table.rounded({(): 0.5})).tolist()
+    assert before_rounding(event, {}, table) is event
+
+
+@given(st.lists(st.integers(-9, 9), min_size=1, max_size=30), st.integers(-5, 5), st.sampled_from([0.25, 1.0]), st.data())
+def test_a_number_is_counted_without_rounding_as_with_it(steps: list[int], at: int, spacing: float, data: Any) -> None:
+    nudges = data.draw(st.lists(st.sampled_from([-0.5, -0.3, 0.0, 0.2, 0.5]), min_size=len(steps), max_size=len(steps)))
+    values = (np.array(steps, dtype=np.float64) + nudges) * spacing
+    values = np.concatenate([values, np.nextafter(values, math.inf), np.nextafter(values, -math.inf), [-0.0]])
+    table = from_array(values)
+    grid = {(): spacing}
+    event = OneOf((), (int(np.float64(at * spacing).view(np.uint64)),), (repr(at * spacing),))
+    plain = before_rounding(event, grid, table)
+    assert isinstance(plain, Within)
+    assert plain.mask(table).tolist() == event.mask(table.rounded(grid)).tolist()
+
+
+def test_what_no_rounded_number_is_is_sought_among_rounded_ones() -> None:
+    numbers = from_array(np.array([0.0, 1.0]))
+    for code in (1 << 63, int(np.float64(0.3).view(np.uint64)), int(np.float64(2.0**60).view(np.uint64))):
+        assert before_rounding(OneOf((), (code,), ("",)), {(): 0.25}, numbers) is None
+    zero = OneOf((), (0,), ("0",))
+    assert before_rounding(zero, {(): 0.25}, numbers) is not None
+    assert before_rounding(zero, {}, numbers) is None
+    for table in (from_array(np.array([0.0, math.nan])), TEXT):
+        assert before_rounding(zero, {(): 0.25}, table) is None
+
+
+def test_numbers_on_a_grid_are_ordered_as_others_are() -> None:
+    rng = np.random.default_rng(3)
+    first, second = (np.rint(rng.normal(0, 50, size)) / 4 for size in (900, 1100))
+    second[7] = math.nan
+    plain, steps = Ordered.of(first, second), Ordered.of(first, second, spacing=0.25)
+    for attribute in ("first", "second", "pooled", "counts"):
+        assert np.array_equal(getattr(plain, attribute), getattr(steps, attribute))
+    for odd in (0.1, 2.0**40, math.inf):  # which are no such multiples
+        assert Ordered.of(np.append(first, odd), second, spacing=0.25).pooled[-1] == max(odd, plain.pooled[-1])
+
+
+def test_many_values_are_put_in_cells_as_few_are() -> None:
+    rng = np.random.default_rng(4)
+    values = np.rint(rng.normal(0, 10, MANY))
+    values[:9] = math.nan
+    cuts = np.array([-12.0, -3.0, 0.0, 0.5, 7.0])
+    assert _in_cells(values, cuts).tolist() == (_in_cells(values[1:], cuts) + 0).tolist()
 
 
 def test_zero_is_a_multiple_of_everything_and_infinity_of_nothing() -> None:

@@ -149,3 +149,13 @@ def test_other_scalars_have_no_ladder(values) -> None:
     tables = from_array(values(rng)), from_array(values(rng))
     exploration = Exploration(search=tables, rank=tables, forecast=FORECAST)
     assert list(ladder.propose(exploration, Coordinate(()))) == []
+
+
+@pytest.mark.parametrize("size", [700, 3_000, 50_000])
+@pytest.mark.parametrize("scale", [0.3, 1000.0])
+def test_the_outermost_are_the_outermost(size: int, scale: float) -> None:
+    values = np.rint(np.random.default_rng(size).laplace(0, scale, size))
+    most = min(extremes.OUTERMOST, size // 5)
+    smallest, largest = extremes._ends(values, most)
+    assert np.array_equal(smallest, np.sort(values)[:most])
+    assert np.array_equal(largest, np.sort(values)[size - most :])

@@ -23,6 +23,9 @@ INNERMOST_RANK = 6
 STEP = 1.2
 """Ranks are binned between powers of it."""
 
+SPARSE, SPARE = 32, 2
+"""Every so many values guess where to cut, so that about so many times as many as are wanted lie beyond."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tail:
@@ -62,6 +65,12 @@ def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
 
 def _ends(values: Floats, most: int) -> tuple[Floats, Floats]:
     """The smallest and the largest, in order."""
+    sample = np.sort(values[::SPARSE])
+    place = SPARE * most // SPARSE
+    if place < len(sample):  # cuts that leave a few more than are wanted, which is quicker than to part them all
+        few, many = values[values <= sample[place]], values[values >= sample[-1 - place]]
+        if min(len(few), len(many)) >= most:
+            return np.sort(few)[:most], np.sort(many)[len(many) - most :]
     parted = np.partition(values, (most - 1, len(values) - most))
     return np.sort(parted[:most]), np.sort(parted[len(values) - most :])
 

@@ -7,6 +7,7 @@ least significant bits for differential privacy, 2012). Such events say nothing 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,9 @@ from numpy.typing import NDArray
 from dpverify.audit.events.thresholds import plain
 from dpverify.audit.exploration import Candidate, Exploration
 from dpverify.audit.table import Floats, Kind, Path, Table, name, path_from_json
+
+LARGEST_EXPONENT = 1024
+"""Doubles are less than 2 to this."""
 
 NO_BIT = 10_000
 """The exponent of the lowest set bit of zero, which is a multiple of everything."""
@@ -37,13 +41,18 @@ class OnLattice:
 
     def mask(self, table: Table) -> NDArray[np.bool_]:
         column = table.column(self.path)
-        key = "lowest bits", self.path, self.answer
-        lowest, magnitude = table.remembered(key, lambda: lowest_bits(_differences(column.values, self.answer)))
-        inside = (column.kinds == Kind.NUMBER) & np.isfinite(column.values)
-        if self.below is not None:
-            inside &= magnitude <= self.below
-        found: NDArray[np.bool_] = inside & ((lowest >= self.exponent) == self.on)
-        return found
+        values = _differences(column.values, self.answer)
+        if self.below is None:
+            inside = np.isfinite(column.values)
+        else:
+            end = math.ldexp(1.0, self.below) if self.below < LARGEST_EXPONENT else math.inf
+            inside = values < end
+            inside &= values > -end
+        if not column.plain:
+            inside &= column.kinds == Kind.NUMBER
+        there = multiples(values, self.exponent)
+        inside &= there if self.on else ~there
+        return inside
 
     def describe(self) -> str:
         subject = name(self.path)
@@ -62,6 +71,18 @@ class OnLattice:
         below = None if data["below"] is None else int(data["below"])
         answer = float(data.get("answer", 0.0))
         return cls(path_from_json(data["path"]), int(data["exponent"]), below, bool(data["on"]), answer)
+
+
+def multiples(values: Floats, exponent: int) -> NDArray[np.bool_]:
+    """Which numbers are multiples of 2^exponent; without a look at their bits, as far as doubles hold 2^-exponent."""
+    if abs(exponent) >= LARGEST_EXPONENT - 1:
+        return lowest_bits(values)[0] >= exponent
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        steps = values * math.ldexp(1.0, -exponent)
+        found: NDArray[np.bool_] = steps == np.rint(steps)  # what overflows is too large to have so low a bit
+    if exponent > 0:
+        found &= (steps != 0) | (values == 0)  # and may underflow
+    return found
 
 
 def lowest_bits(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -22,6 +22,9 @@ from dpverify.audit.ordered import numbers
 from dpverify.audit.table import Table
 
 CELLS = 96
+FEW = 32
+"""Intervals up to which comparing is quicker than searching."""
+MANY = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +35,18 @@ class Pieces:
     intervals: tuple[tuple[float, float], ...]
 
     def mask(self, table: Table) -> NDArray[np.bool_]:
-        ends = np.array([end for interval in self.intervals for end in interval])
         values = self.scalar.values(table)
-        odd: NDArray[np.bool_] = (np.searchsorted(ends, values, side="left") % 2 == 1) & ~np.isnan(values)
-        return odd | (values == -math.inf) if ends[0] == -math.inf else odd
+        if len(self.intervals) > FEW:
+            ends = np.array([end for interval in self.intervals for end in interval])
+            odd: NDArray[np.bool_] = (np.searchsorted(ends, values, side="left") % 2 == 1) & ~np.isnan(values)
+            return odd | (values == -math.inf) if ends[0] == -math.inf else odd
+        found = np.zeros(len(values), dtype=np.bool_)
+        for low, high in self.intervals:
+            there = values <= high
+            if low > -math.inf:
+                there &= values > low
+            found |= there
+        return found
 
     def describe(self) -> str:
         subject = self.scalar.describe()
@@ -74,7 +85,7 @@ def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
     ordered = exploration.ordered(scalar)
     if len(ordered.pooled) < 4:
         return
-    cuts = np.unique([plain_cut(cut, ordered.pooled) for cut in cut_points(ordered, CELLS)])
+    cuts = cut_points(ordered, CELLS)
     cuts = cuts[np.isfinite(cuts)]
     edges = np.concatenate([[-math.inf], cuts, [math.inf]])
     hits = tuple(np.diff(at_most(side, cuts), prepend=0, append=len(side)) for side in (ordered.first, ordered.second))
@@ -87,11 +98,17 @@ def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
                 intervals = _joined(np.sort(order[: index + 1]), edges)
                 ends = intervals[0][0] == -math.inf, intervals[-1][1] == math.inf
                 if len(intervals) > 2 or (len(intervals) == 2 and not all(ends)):
-                    yield Candidate(Pieces(scalar, intervals), lead)
+                    said = tuple((plain_cut(low, ordered.pooled), plain_cut(high, ordered.pooled)) for low, high in intervals)
+                    yield Candidate(Pieces(scalar, said), lead)
 
 
 def _in_cells(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> NDArray[np.int64]:
-    return np.bincount(np.searchsorted(cuts, numbers(values)), minlength=len(cuts) + 1)
+    """How many values lie between neighbouring cuts. One comparison a cut is quicker than a search for each of many values."""
+    values = np.ascontiguousarray(values)
+    if len(values) < MANY:
+        return np.bincount(np.searchsorted(cuts, numbers(values)), minlength=len(cuts) + 1)
+    below = [np.count_nonzero(values <= cut) for cut in cuts]
+    return np.diff(below, prepend=0, append=len(values) - np.count_nonzero(np.isnan(values)))
 
 
 def _joined(cells: NDArray[np.int64], edges: NDArray[np.float64]) -> tuple[tuple[float, float], ...]:

@@ -32,12 +32,16 @@ class Within:
     def mask(self, table: Table) -> NDArray[np.bool_]:
         values = self.scalar.values(table)
         if not self.inside:
-            return (values <= self.low) | (values > self.high)
+            found: NDArray[np.bool_] = values <= self.low
+            found |= values > self.high
+            return found
         if self.low == -math.inf:
             return values <= self.high
         if self.high == math.inf:
             return values > self.low
-        return (values > self.low) & (values <= self.high)
+        found = values > self.low
+        found &= values <= self.high
+        return found
 
     def describe(self) -> str:
         subject = self.scalar.describe()

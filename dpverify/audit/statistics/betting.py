@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from dpverify.arithmetic.enclosure import arb_above
 from dpverify.arithmetic.precision import working_precision
 from dpverify.audit.statistics.counts import check, whole
+from dpverify.audit.statistics.roots import narrowed
 from dpverify.errors import InputError
 
 
@@ -134,9 +135,11 @@ def average_epsilon_lower(bets: Sequence[Bet], alpha: float) -> float:
     low, high = 0.0, 1.0
     while rough_log_capital(at(high)) >= needed and high < 1000:
         low, high = high, 2 * high
-    while high - low > 1e-10 * max(1.0, high):
-        middle = (low + high) / 2
-        low, high = (middle, high) if rough_log_capital(at(middle)) >= needed else (low, middle)
+
+    def surplus(epsilon: float) -> float:
+        return rough_log_capital(at(epsilon)) - needed
+
+    low, high = narrowed(surplus, low, high, (surplus(low), surplus(high)), 1e-10 * max(1.0, high))
     for back in (1e-9, 1e-7, 1e-5, 1e-3):
         found = low - back * max(1.0, low)
         if found <= 0:
@@ -171,11 +174,15 @@ def average_delta_lower(bets: Sequence[Bet], alpha: float) -> float:
 
 def rough_log_capital(bets: Sequence[Bet]) -> float:
     """About `average_log_capital`, in doubles: to find out when and where the certified one is worth its cost."""
-    rough = []
+    groups: dict[tuple[float, float], list[Bet]] = {}
     for bet in bets:
-        counts = np.array([bet.pairs.first, bet.pairs.second, bet.pairs.both, bet.pairs.neither, 1], dtype=np.float64)
-        terms = np.log(_WEIGHTS * bet.share) + counts @ _log_factors(bet.epsilon, bet.delta)
-        rough.append(terms[terms > terms.max() - _SMALL])
+        groups.setdefault((bet.epsilon, bet.delta), []).append(bet)
+    rough = []
+    for (epsilon, delta), group in groups.items():
+        counts = np.array([[b.pairs.first, b.pairs.second, b.pairs.both, b.pairs.neither, 1] for b in group], dtype=np.float64)
+        shares = np.array([bet.share for bet in group])[:, np.newaxis]
+        terms = np.log(_WEIGHTS * shares) + counts @ _log_factors(epsilon, delta)
+        rough.append(terms[terms > terms.max(axis=1, keepdims=True) - _SMALL])
     joined = np.concatenate(rough)
     top = float(joined.max())
     return top + math.log(float(np.exp(joined - top).sum()))

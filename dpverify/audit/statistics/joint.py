@@ -19,13 +19,16 @@ of an indicator (at most 2^K) bound the derivatives instead. The maximum of the 
 fine Chebyshev grid (Ehlich and Zeller 1964). An evaluation of F is a sum of positive doubles between two certified
 anchors; its rounding is bounded by a count of its operations, and what lies outside its windows by geometric series.
 
+A region with steps of several counts of Y holds the region with a critical value for each: what it says is an upper bound
+too. Nearby pairs (p, q) are answered from one row of probabilities of either side (`tilted`), far ones from rows of their own.
+
 Nothing here chooses a region or solves for epsilon or delta.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -35,25 +38,31 @@ from numpy.typing import NDArray
 from dpverify.arithmetic.precision import working_precision
 from dpverify.audit.statistics import tails
 from dpverify.audit.statistics.ordering import Floats, Integers
-
-UNIT = 2.0**-53
+from dpverify.audit.statistics.tilted import UNDERFLOW, UNIT, Blocks, Rows, geometric
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """{(x, y): x >= critical[y - first]}: `critical` is non-decreasing; outside first..last the nearest end holds."""
+    """{(x, y): x >= critical[(y - first) // stride]}: `critical` is non-decreasing, so that a stride longer than 1, of which
+    each count is taken for the first, makes the region larger. Outside of first..last nothing is known."""
 
     draws: int
     other_draws: int
     first: int
     critical: Integers
+    stride: int = 1
+    _known: list[_Tilted | None] = field(default_factory=list, compare=False, repr=False)
+
+    @property
+    def last(self) -> int:
+        """The last y with a critical value."""
+        return min(self.first + len(self.critical) * self.stride - 1, self.other_draws)
 
     def at(self, low: int, high: int) -> Integers:
         """The critical values for y = low..high."""
-        start, stop = low - self.first, high - self.first + 1
-        if start < 0 or stop > len(self.critical):
+        if low < self.first or high > self.last:
             raise AssertionError(f"critical values for y in [{low}, {high}] were asked for and not computed")
-        return self.critical[start:stop]
+        return self.critical[(np.arange(low, high + 1) - self.first) // self.stride]
 
 
 def windows(trials: int, p: float, small: float) -> tuple[int, int]:
@@ -64,21 +73,11 @@ def windows(trials: int, p: float, small: float) -> tuple[int, int]:
     return max(0, min(low, trials)), max(0, min(high, trials))
 
 
-@dataclass(frozen=True, slots=True)
-class _Mass:
-    """Row by row, one for each p, the probabilities of first, first + 1, ...: doubles with relative error `error`; `below` and
-    `above` bound the rest."""
+def _mass(trials: int, p: Floats, first: int, last: int) -> Rows:
+    """The probabilities of first, first + 1, ..., each by itself.
 
-    values: Floats
-    error: float
-    below: Floats
-    above: Floats
-
-
-def _mass(trials: int, p: Floats, first: int, last: int) -> _Mass:
-    """Certified at one count; from there each probability is a neighbour times (n - j)/(j + 1) p/(1 - p) or its inverse.
-
-    That count is the mode for the middle p. Where it is too improbable for a double at some p, there is no row to scale, and
+    One is certified; from there each is a neighbour times (n - j)/(j + 1) p/(1 - p) or its inverse. That count is the mode for
+    the middle p. Where it is too improbable for a double at some p, there is no row to scale, and
     the rest is bounded by 1.
     """
     anchor = min(max(int((trials + 1) * float(p[len(p) // 2])), first), last)
@@ -101,21 +100,11 @@ def _mass(trials: int, p: Floats, first: int, last: int) -> _Mass:
     values *= np.array(certain)[:, np.newaxis]
     below, above = np.zeros(len(p)), np.zeros(len(p))
     if first > 0:
-        below = _geometric(values[:, 0], first / ((trials - first + 1) * odds[:, 0]))
+        below = geometric(values[:, 0], first / ((trials - first + 1) * odds[:, 0]))
     if last < trials:
-        above = _geometric(values[:, -1], (trials - last) / (last + 1) * odds[:, 0])
-    return _Mass(values, (8 * values.shape[1] + 64) * UNIT, np.where(lost, 1.0, below), np.where(lost, 1.0, above))
+        above = geometric(values[:, -1], (trials - last) / (last + 1) * odds[:, 0])
+    return Rows(values, (8 * values.shape[1] + 64) * UNIT, np.where(lost, 1.0, below), np.where(lost, 1.0, above))
 
-
-def _geometric(end: Floats, ratio: Floats) -> Floats:
-    """A bound for what lies beyond the end of a window: the ratios of neighbours fall from here on."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        bound = np.minimum(1.0, end * ratio / (1 - ratio) * (1 + 1e-9) + _UNDERFLOW)
-    return np.where(ratio >= 1, 1.0, bound)
-
-
-_UNDERFLOW = 1e-290
-"""More than all that doubles can lose by underflow in a window."""
 
 _LEAST_ANCHOR = 1e-250
 """A certified probability below this is too near to underflow for its neighbours to be scaled by it."""
@@ -129,12 +118,18 @@ def region_probability(region: Region, p: float, q: float, small: float) -> tupl
 
 def region_probabilities(region: Region, p: Floats, q: Floats, small: float) -> tuple[Floats, Floats]:
     """The same for several pairs (p, q) near each other, whose windows are joined: either all p are below 1, or all are 1."""
+    found = _by_tilting(region, p, q, small) if p.max() < 1 else None
+    return _each_alone(region, p, q, small) if found is None else found
+
+
+def _each_alone(region: Region, p: Floats, q: Floats, small: float) -> tuple[Floats, Floats]:
+    """A row of probabilities for each p and each q."""
     low, high = _joint_window(region.other_draws, q, small)
     y = _mass(region.other_draws, q, low, high)
     critical = region.at(low, high)
     if p.min() >= 1:
         inside: Floats = np.sum(y.values[:, critical <= region.draws], axis=1)
-        return inside, inside * 2 * y.error + y.below + y.above + _UNDERFLOW
+        return inside, inside * 2 * y.error + y.below + y.above + UNDERFLOW
     first, last = _joint_window(region.draws, p, small)
     x = _mass(region.draws, p, first, last)
     table = np.empty((len(p), x.values.shape[1] + 2))  # Pr(X >= c) for c < first, first, ..., last, > last
@@ -143,7 +138,77 @@ def region_probabilities(region: Region, p: Floats, q: Floats, small: float) -> 
     places = np.minimum(np.maximum(critical - (first - 1), 0), table.shape[1] - 1)
     value: Floats = np.einsum("ij,ij->i", y.values, table[:, places])  # np.dot may start threads that spin on a busy machine
     error = value * 1.01 * (x.error + y.error + (table.shape[1] + y.values.shape[1]) * UNIT)
-    return value, error + x.below + x.above + y.below + y.above + _UNDERFLOW
+    return value, error + x.below + x.above + y.below + y.above + UNDERFLOW
+
+
+@dataclass(frozen=True, slots=True)
+class _Tilted:
+    """The counts of either side in blocks, the x so that every critical value begins one. `places`: how many blocks of x lie
+    below the critical value of each block of y; -1 where all x that have a probability here are at least as large."""
+
+    x: Blocks
+    y: Blocks | None
+    places: Integers
+
+    @staticmethod
+    def of(region: Region, p: Floats, q: Floats, small: float) -> _Tilted | None:
+        """Blocks for all y of the region and all x that matter at these p, and at others near them."""
+        middle = len(p) // 2
+        starts = np.arange(region.first, region.last + 1, region.stride)
+        y = Blocks.of(region.other_draws, float(q[middle]), starts, region.last)
+        first, last = _joint_window(region.draws, p, small)
+        spare = (last - first) // 24
+        first, last = max(0, first - spare), min(region.draws, last + spare)
+        critical = np.minimum(region.critical, last + 1)
+        first = max(first, min(int(critical[0]), last))
+        longest = max((last - first) // LONGEST_PART, 1)
+        starts = np.append(first, critical[(critical > first) & (critical <= last)])
+        starts = starts[np.diff(starts, prepend=-1) > 0]
+        if np.diff(starts, append=last + 1).max() > longest:
+            starts = np.union1d(starts, np.arange(first, last + 1, longest))
+        x = Blocks.of(region.draws, float(p[middle]), starts, last)
+        places = np.where(critical < first, -1, np.searchsorted(starts, critical))
+        return None if x is None else _Tilted(x, y, places)
+
+    def reaches(self, region: Region, p: Floats, q: Floats, small: float) -> bool:
+        """Whether these blocks hold all counts that matter."""
+        first, last = _joint_window(region.draws, p, small)
+        low, high = _joint_window(region.other_draws, q, small)
+        start = int(self.x.starts[0])
+        enough = last <= self.x.last and (first >= start or int(region.critical[0]) >= start)
+        return enough and low >= region.first and high <= region.last
+
+
+LONGEST_PART = 500
+"""No block is longer than the window of x divided by this: so that tilting takes few terms."""
+
+
+def _tilted(region: Region, p: Floats, q: Floats, small: float) -> _Tilted | None:
+    """The blocks of a region; the last ones are remembered."""
+    if not region._known or (region._known[0] is not None and not region._known[0].reaches(region, p, q, small)):
+        region._known[:] = [_Tilted.of(region, p, q, small)]
+    return region._known[0]
+
+
+def _by_tilting(region: Region, p: Floats, q: Floats, small: float) -> tuple[Floats, Floats] | None:
+    """The same from one row of probabilities of either side, taken once for a region; None where that does not reach."""
+    known = _tilted(region, p, q, small)
+    x = None if known is None else known.x.rows(p)
+    if known is None or x is None:
+        return None
+    y = None if known.y is None else known.y.rows(q)
+    if y is None:  # these q lie far apart, or are near 0
+        if region.stride > 1:
+            return None
+        y = _mass(region.other_draws, q, region.first, region.last)
+    table = np.empty((len(p), x.values.shape[1] + 2))  # 1; Pr(X in block b or beyond) for each b; 0
+    table[:, 0], table[:, -1] = 1.0, 0.0
+    np.cumsum(x.values[:, ::-1], axis=1, out=table[:, -2:0:-1])
+    value: Floats = np.einsum("ij,ij->i", y.values, table[:, known.places + 1])
+    error = value * 1.01 * (x.error + y.error + (table.shape[1] + y.values.shape[1]) * UNIT)
+    if known.places[0] < 0:  # else no x below the first block lies in the region
+        error = error + x.below
+    return value, error + x.above + y.below + y.above + UNDERFLOW
 
 
 def _joint_window(trials: int, p: Floats, small: float) -> tuple[int, int]:
@@ -161,6 +226,10 @@ class Edge:
         """Rounded up, and at most 1."""
         return min(1.0, (self.ratio * q * (1 + 4 * UNIT) + self.delta) * (1 + 4 * UNIT))
 
+    def each_p(self, q: Floats) -> Floats:
+        """The same for each of several q."""
+        return np.minimum(1.0, (self.ratio * q * (1 + 4 * UNIT) + self.delta) * (1 + 4 * UNIT))
+
 
 def supremum(region: Region, edge: Edge, low: float, high: float, level: float) -> float:
     """An upper bound of F on [low, high], certified; within a part 1e-3 or so of the supremum where that is near `level`."""
@@ -172,6 +241,9 @@ def supremum(region: Region, edge: Edge, low: float, high: float, level: float) 
         value, error = region_probability(region, 1.0, start, small)
         best = value + error
         high = corner
+    ends = np.linspace(low, high, 3) if 0 < low < high else np.empty(0)
+    if len(ends) and edge.p(high) < 1:
+        _tilted(region, edge.each_p(ends), ends, small)  # once for all cells
     while low < high:
         end = _cell_end(region, edge, low, high, level)
         best = max(best, _cell_bound(region, edge, low, end, small))
@@ -179,8 +251,8 @@ def supremum(region: Region, edge: Edge, low: float, high: float, level: float) 
     return min(1.0, best)
 
 
-NODES = 32
-_MARGIN = 1e-4
+NODES = 28
+_MARGIN = 1e-3
 
 
 def _cell_end(region: Region, edge: Edge, low: float, high: float, level: float) -> float:
@@ -232,10 +304,9 @@ def _cell_bound(region: Region, edge: Edge, low: float, high: float, small: floa
     points, grid, inflation, lebesgue = _chebyshev(NODES)
     middle, half = (low + high) / 2, (high - low) / 2
     q = np.minimum(np.maximum(middle + half * points, low), high)
-    p = np.array([edge.p(float(one)) for one in q])
+    p = edge.each_p(q)
     values, errors = _at_nodes(region, p, q, small)
-    for i, (at, other, value) in enumerate(zip(p.tolist(), q.tolist(), values.tolist(), strict=True)):
-        errors[i] += _displacement(region.draws, at, value) + _displacement(region.other_draws, other, value)
+    errors = errors + _displacement(region.draws, p, values) + _displacement(region.other_draws, q, values)
     centre = float(values.max() + values.min()) / 2
     interpolant = centre + float(np.abs(np.einsum("ij,j->i", grid, values - centre)).max()) * inflation
     found = interpolant + lebesgue * float(errors.max()) + 1e-12 * float(values.max())
@@ -246,6 +317,8 @@ def _cell_bound(region: Region, edge: Edge, low: float, high: float, small: floa
 
 def _at_nodes(region: Region, p: Floats, q: Floats, small: float) -> tuple[Floats, Floats]:
     """F at the nodes, which rise or fall in p and q alike; halves of them apart where their windows have little in common."""
+    if p.max() < 1 and (found := _by_tilting(region, p, q, small)) is not None:
+        return found
     middle = len(p) // 2
     near = all(
         _length(trials, at, small) <= _WIDER * _length(trials, at[middle : middle + 1], small) + _SHORT
@@ -267,10 +340,11 @@ _WIDER, _SHORT = 1.5, 64
 """How much longer a joint window may be than that of its middle: each mass is scaled from the middle, far from underflow."""
 
 
-def _displacement(trials: int, p: float, value: float) -> float:
+def _displacement(trials: int, p: Floats, values: Floats) -> Floats:
     """How far F moves when p moves by a few roundings: |dF/dp| <= min(n, sqrt(F n / (p (1-p)))), by the same two arguments."""
-    steep = math.sqrt(1.01 * value * trials * p / (1 - p)) if p < 1 else math.inf
-    return 32 * UNIT * min(float(trials), steep)
+    with np.errstate(divide="ignore"):
+        steep = np.where(p < 1, np.sqrt(1.01 * values * trials * p / (1 - p)), math.inf)
+    return 32 * UNIT * np.minimum(float(trials), steep)
 
 
 @lru_cache(maxsize=4)

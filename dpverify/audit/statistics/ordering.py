@@ -83,9 +83,14 @@ def shift_at(x: int, y: int, other_draws: int, slope: float, z: float) -> float 
     return _last_positive(excess, 0.0, x - slope * (y + _HALF))
 
 
-def critical_values(first: int, last: int, other_draws: int, slope: float, shift: float, z: float) -> Integers:
-    """For y = first..last the least x of the region, or fewer: non-decreasing, and never above the exact critical value."""
-    y = np.arange(first, last + 1, dtype=np.float64) + _HALF
+def critical_values(
+    first: int, last: int, other_draws: int, slope: float, shift: float, z: float, *, stride: int = 1
+) -> Integers:
+    """For y = first, first + stride, ... up to last the least x of the region, or fewer.
+
+    They are non-decreasing, and never above the exact critical value.
+    """
+    y = np.arange(first, last + 1, stride, dtype=np.float64) + _HALF
     goal = z * np.sqrt(np.maximum(1 - (y - _HALF) / other_draws, _LEAST_NARROWING))
     spread = goal * goal * slope / 2
     x = shift + slope * y + spread + goal * np.sqrt(spread * slope / 2 + shift + slope * (1 + slope) * y) + 1e-9

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from statistics import NormalDist
 
 import numpy as np
 from flint import arb
@@ -30,6 +31,7 @@ from dpverify.audit.statistics.inversion import (
 )
 from dpverify.audit.statistics.joint import Edge, Region, region_probability, windows
 from dpverify.audit.statistics.ordering import Integers
+from dpverify.audit.statistics.roots import narrowed
 
 _OUTSIDE = 1e-6
 """Mass of Y that the power ignores."""
@@ -72,10 +74,18 @@ def detectable_epsilon(
     if refuted(1.0) < power:
         return math.inf
 
-    def enough(candidate: float) -> bool:
-        return refuted(min(1.0, math.exp(candidate) * q + delta)) >= power
+    def surplus(candidate: float) -> float:
+        return _probit(refuted(min(1.0, math.exp(candidate) * q + delta))) - _probit(power)
 
-    return _least_epsilon(enough, epsilon, math.log(max(1 - delta, 1e-300) / q))
+    step = (_probit(power) - _probit(alpha)) * math.sqrt(
+        1 / (draws * (ratio_above(epsilon) * q + delta)) + 1 / (other_draws * q)
+    )
+    return _least_epsilon(surplus, epsilon, math.log(max(1 - delta, 1e-300) / q), step)
+
+
+def _probit(probability: float) -> float:
+    """The quantile of the normal distribution; finite at 0 and 1."""
+    return NormalDist().inv_cdf(min(max(probability, 1e-12), 1 - 1e-12))
 
 
 def power_at(*, draws: int, p: float, q: float, epsilon: float, delta: float, alpha: float) -> float:
@@ -94,26 +104,38 @@ def power_at(*, draws: int, p: float, q: float, epsilon: float, delta: float, al
     return value - error
 
 
-def _least_epsilon(enough: Callable[[float], bool], low: float, high: float) -> float:
-    """The least epsilon in [low, high] from which on `enough` holds, rounded up; `high` is known to be enough."""
-    step = 1e-3
-    while low + step < high and not enough(low + step):
-        low, step = low + step, 2 * step
-    high = max(low, min(high, low + step))
-    while high - low > 1e-7 * max(1.0, high):
-        middle = (low + high) / 2
-        if enough(middle):
-            high = middle
-        else:
-            low = middle
-    return high
+def _least_epsilon(surplus: Callable[[float], float], low: float, high: float, step: float) -> float:
+    """The least epsilon in [low, high] from which on `surplus` is >= 0, rounded up; at `high` it is known to be.
+
+    `step`: roughly how far from `low` that is.
+    """
+    most, below = high, surplus(low)
+    if below >= 0:
+        return low
+    while True:
+        high = min(low + step, most)
+        above = surplus(high)
+        if above >= 0 or high >= most:
+            break
+        low, below, step = high, above, 2 * step
+    return narrowed(surplus, low, high, (below, above), 1e-7 * max(1.0, high))[1] if above >= 0 else high
 
 
 def _conditional_critical(first: int, last: int, draws: int, epsilon: float, alpha: float) -> Integers:
     """For y = first..last the least x that the conditional test rejects, at most draws + 1.
 
-    Walks along the edge of the region: one more x or y moves the tail Pr(Bin(x + y, theta) >= x) by one term.
+    Walks along the edge of the region: one more x or y moves the tail Pr(Bin(x + y, theta) >= x) by one term. Where that is far
+    it is found at a few y, within a five-hundredth of its deviation.
     """
+    if last - first > MOST_WALKED:
+        slope, z = ratio_above(epsilon), quantile(alpha)
+
+        def least(y: int) -> int:
+            guess = int(slope * y + z * math.sqrt(slope * (1 + slope) * y))
+            fine = max(1, int(2e-3 * slope * math.sqrt(y + 1)))
+            return _least_rejected(lambda x: side_rejects(x, y, epsilon, alpha), min(guess, draws), draws, fine)
+
+        return _from_a_few(first, last, slope, draws, least)
     theta, other = 1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(min(epsilon, 700.0)))
     x, beyond = first, draws + 1
     while x < beyond:
@@ -164,16 +186,21 @@ def _joint_critical(
 
     def surplus(minus_log_slope: float) -> float:
         candidate = region(minus_log_slope)
-        least_hits = int(candidate.over(first / other_draws, last / other_draws, 1e-3).at(first, first)[0])
+        least_hits = int(candidate.critical(first, first)[0])
         nuisance = Nuisance(lower(min(least_hits, draws), draws, beta / 2), q_high)
         return log_surplus(nuisance.supremum(candidate, edge, alpha), alpha)
 
-    slope = ratio * draws / other_draws
-    mean = slope * (last + first + 1) / 2
-    steepness = (z + 1 / (1 + z)) * mean / math.sqrt(delta * draws + mean * (1 + slope))
-    found = region(largest_rejected(surplus, -math.log(slope), steepness, floor=-60.0, resolution=2e-3 / steepness))
-    return np.minimum(found.over(first / other_draws, last / other_draws, _OUTSIDE).at(first, last), draws + 1)
+    level = -math.log(ratio * draws / other_draws)
+    offset, steepness = region(level).edge((last + first) / 2)
+    step = 2e-3 / steepness
+    found = region(
+        largest_rejected(surplus, level + offset, steepness, floor=-60, ceiling=60 + level, resolution=step, close=3e-2)
+    )
+    return np.minimum(found.critical(first, last), draws + 1)
 
+
+MOST_WALKED = 5_000
+"""Counts of Y past which the edge of the conditional test's region is walked, one by one."""
 
 STEEP = 20.0
 """Counts of X that one of Y may stand for where all counts are answered for at once."""
@@ -187,18 +214,25 @@ def _critical_one_by_one(
 ) -> Integers:
     """The same from the test itself: for a few y the least x that it rejects, within a fiftieth of its deviation."""
     slope, shift, z = ratio_above(epsilon) * draws / other_draws, delta * draws, quantile(alpha)
-    points = last - first + 1 if last - first < MOST_TESTED else SOME_TESTED
-    tested = np.unique(np.linspace(first, last, points).astype(np.int64))
-    guesses = [int(ordering.critical_values(y, y, other_draws, slope, shift, z)[0]) for y in tested.tolist()]
-    found = []
-    for y, guess in zip(tested.tolist(), guesses, strict=True):
+
+    def least(y: int) -> int:
+        guess = int(ordering.critical_values(y, y, other_draws, slope, shift, z)[0])
         fine = max(1, int(2e-2 * slope * math.sqrt(y + 1)))
 
-        def rejected(x: int, y: int = y) -> bool:
+        def rejected(x: int) -> bool:
             counts = Counts(hits=x, draws=draws, other_hits=y, other_draws=other_draws)
             return joint_rejects(counts, epsilon=epsilon, delta=delta, alpha=alpha)
 
-        found.append(_least_rejected(rejected, min(guess, draws), draws, fine))
+        return _least_rejected(rejected, min(guess, draws), draws, fine)
+
+    return _from_a_few(first, last, slope, draws, least)
+
+
+def _from_a_few(first: int, last: int, slope: float, draws: int, least: Callable[[int], int]) -> Integers:
+    """For y = first..last what `least` says of each, or of a few between which it is interpolated."""
+    points = last - first + 1 if last - first < MOST_TESTED else SOME_TESTED
+    tested = np.unique(np.linspace(first, last, points).astype(np.int64))
+    found = [least(y) for y in tested.tolist()]
     y = np.arange(first, last + 1)
     beyond = np.interp(np.sqrt(y + 0.5), np.sqrt(tested + 0.5), np.array(found) - slope * tested)  # nearly straight so
     critical = np.ceil(slope * y + beyond - 1e-6).astype(np.int64)

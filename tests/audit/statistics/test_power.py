@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 
 from dpverify.audit.statistics import power
@@ -95,3 +96,12 @@ def test_the_walk_along_the_conditional_region_finds_its_edge(epsilon: float, al
             assert rejects(counts, epsilon=epsilon, delta=0.0, alpha=alpha)
         counts = Counts(hits=x - 1, draws=draws, other_hits=y, other_draws=draws)
         assert not rejects(counts, epsilon=epsilon, delta=0.0, alpha=alpha)
+
+
+def test_an_edge_found_at_a_few_counts_is_that_which_is_walked(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, last, draws = 200_000, 206_000, 10**6
+    few = power._conditional_critical(first, last, draws, 1.0, 1e-4)
+    monkeypatch.setattr(power, "MOST_WALKED", 10**9)
+    walked = power._conditional_critical(first, last, draws, 1.0, 1e-4)
+    assert np.all(few >= walked)  # the power is understated
+    assert np.all(few - walked <= 4e-3 * math.e * math.sqrt(last) + 2)
