@@ -81,17 +81,38 @@ def foreseen(
     sizes: tuple[int, int],
     *,
     forward: bool,
+    caution: float = 0.0,
 ) -> Floats:
     """What is forecast for the event "in the first k bins", for each k, where the curve splits each bin between the sides.
 
-    `sizes`: outputs of the first side and of the second in all. The curve is moved against the event by as many deviations as
-    the forecast moves counts when it ranks.
+    `sizes`: outputs of the first side and of the second in all. The curve is moved against the event by `caution` deviations.
     """
     total = (hits + other_hits).astype(np.float64)
     odds, error = curve.log_odds(places)
-    likelier = np.cumsum(total * _chance((odds if forward else -odds) - forecast.ranking_caution * error))
+    likelier = np.cumsum(total * _chance((odds if forward else -odds) - caution * error))
     size, other_size = sizes if forward else sizes[::-1]
     return forecast.of_rates(likelier / size, (np.cumsum(total) - likelier) / other_size)
+
+
+def best(
+    forecast: Forecast,
+    curve: Curve,
+    places: Floats,
+    hits: NDArray[np.int64],
+    other_hits: NDArray[np.int64],
+    sizes: tuple[int, int],
+    *,
+    forward: bool,
+) -> tuple[int, float]:
+    """The number of bins, less one, for which most is foreseen, all of them left out, and what that is.
+
+    Which event is best is asked of the curve as it is: of events along one curve none errs by itself. What it is worth is told
+    with the caution with which the forecast ranks.
+    """
+    asked = (places, hits, other_hits, sizes)
+    chosen = int(np.argmax(foreseen(forecast, curve, *asked, forward=forward)[:-1]))
+    promises = foreseen(forecast, curve, *asked, forward=forward, caution=forecast.ranking_caution)
+    return chosen, float(promises[chosen])
 
 
 def _log_likelihood(log_odds: Floats, ones: Floats, total: Floats) -> float:

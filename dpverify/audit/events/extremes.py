@@ -54,13 +54,12 @@ def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
         if curve is None:
             continue
         for forward in (True, False):
-            promises = odds.foreseen(
+            best, promise = odds.best(
                 exploration.forecast, curve, places, tail.hits, tail.other_hits, (len(first), len(second)), forward=forward
             )
-            best = int(np.argmax(promises))
             cut = plain_cut(float(tail.cuts[best]), tail.pooled)
             event = Within(scalar, cut, math.inf) if upper else Within(scalar, -math.inf, cut)
-            yield Candidate(event, Lead(forward, float(promises[best]), 0, foreseen=float(promises[best])))
+            yield Candidate(event, Lead(forward, promise, 0, foreseen=promise))
 
 
 def _ends(values: Floats, most: int) -> tuple[Floats, Floats]:

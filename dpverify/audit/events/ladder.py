@@ -40,9 +40,7 @@ def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
     for way in (1, -1):
         for forward in (True, False):
             inward = steps[::way], hits[::way], other_hits[::way]
-            promises = odds.foreseen(exploration.forecast, curve, *inward, sizes, forward=forward)[:-1]
-            best = int(np.argmax(promises))
-            promise = float(promises[best])
+            best, promise = odds.best(exploration.forecast, curve, *inward, sizes, forward=forward)
             upper = way < 0
             cut = float(inward[0][best + 1] if upper else inward[0][best])
             event = Within(scalar, cut, math.inf) if upper else Within(scalar, -math.inf, cut)

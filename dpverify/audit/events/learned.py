@@ -42,10 +42,9 @@ def propose(exploration: Exploration, score: Score) -> Iterator[Candidate]:
         return
     for forward in (True, False):
         for way in (1, -1):
-            promises = odds.foreseen(
+            best, promise = odds.best(
                 forecast, curve, places[::way], hits[::way], other_hits[::way], (len(first), len(second)), forward=forward
             )
-            best = int(np.argmax(promises[:-1]))
             cut = float(cuts[::way][best])
             event = Within(score, -math.inf, cut) if way == 1 else Within(score, cut, math.inf)
-            yield Candidate(event, Lead(forward, float(promises[best]), 0, foreseen=float(promises[best])))
+            yield Candidate(event, Lead(forward, promise, 0, foreseen=promise))
