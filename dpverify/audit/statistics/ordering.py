@@ -111,7 +111,7 @@ def critical_values(
     return nested
 
 
-_NEWTON_STEPS = 4
+_NEWTON_STEPS = 3
 _LEAST_NARROWING = 1e-3
 
 
