@@ -103,7 +103,11 @@ def repeats(blocks: Sequence[Codes], generator: np.random.Generator) -> float:
 
     0.0 where the difference is fewer than four pairs. The mean is exact; heuristic: the deviation comes from a few shuffles.
     """
-    _, codes, counts = np.unique(np.concatenate(blocks), return_inverse=True, return_counts=True)
+    pooled = np.concatenate(blocks)
+    ordered = np.sort(pooled)
+    if not (ordered[1:] == ordered[:-1]).any():
+        return 0.0
+    _, codes, counts = np.unique(pooled, return_inverse=True, return_counts=True)
     sizes = np.array([len(block) for block in blocks])
     owner = np.repeat(np.arange(len(blocks)), sizes)
     away = _pairs(codes, owner) - _pairs_of(counts) * _pairs_of(sizes) / max(_pairs_of(np.array([len(codes)])), 1.0)
@@ -138,9 +142,21 @@ def follows(blocks: Sequence[NDArray[Any]], others: Sequence[NDArray[Any]]) -> b
     size = min(min(map(len, blocks)), min(map(len, others)), MOST_RANKED)
     if size < FEWEST_RANKED:
         return False
-    one, other = (np.stack([_ranks(block[:size]) for block in side[:MOST_BLOCKS]]) for side in (blocks, others))
+    one, other = (_all_ranks(np.stack([block[:size] for block in side[:MOST_BLOCKS]])) for side in (blocks, others))
     shared = np.abs(one @ other.T)
     return bool(shared.max(initial=0.0) > max(LONGEST_TAIL / (size - 1) ** 0.5, 0.5))
+
+
+def _all_ranks(rows: NDArray[Any]) -> NDArray[np.float64]:
+    """`_ranks` of each row; of all at once where no row has equal values, or NaN."""
+    size, order = rows.shape[1], np.argsort(rows, axis=1)
+    ordered = np.take_along_axis(rows, order, axis=1)
+    if not (ordered[:, 1:] > ordered[:, :-1]).all():
+        return np.stack([_ranks(row) for row in rows])
+    places = np.arange(size) - (size - 1) / 2
+    found = np.empty(rows.shape)
+    np.put_along_axis(found, order, np.broadcast_to(places / np.sqrt((places * places).sum()), rows.shape), axis=1)
+    return found
 
 
 def _ranks(values: NDArray[Any]) -> NDArray[np.float64]:

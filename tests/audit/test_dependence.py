@@ -231,3 +231,10 @@ def test_without_budget_for_separate_calls_the_audit_is_undecided() -> None:
     result = audit(Late(), inputs=(0, 0), epsilon=1, delta=1e-9, samples=200)
     assert result.verdict is Verdict.UNDECIDED
     assert "no budget was left" in result.notes[-1]
+
+
+def test_ranks_of_rows_together_are_those_of_each() -> None:
+    rows = np.random.default_rng(2).normal(size=(5, 70))
+    for changed in (rows, np.where(rows > 1, 1.0, rows), np.where(rows > 2, np.nan, rows)):
+        expected = np.stack([dependence._ranks(row) for row in changed])
+        assert np.allclose(dependence._all_ranks(changed), expected, rtol=0, atol=1e-12, equal_nan=True)
