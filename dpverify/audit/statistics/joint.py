@@ -118,7 +118,7 @@ def region_probability(region: Region, p: float, q: float, small: float) -> tupl
 
 def region_probabilities(region: Region, p: Floats, q: Floats, small: float) -> tuple[Floats, Floats]:
     """The same for several pairs (p, q) near each other, whose windows are joined: either all p are below 1, or all are 1."""
-    found = _by_tilting(region, p, q, small) if p.max() < 1 else None
+    found = _by_tilting(region, p, q, small) if p.max() < 1 and len(p) > 1 else None
     return _each_alone(region, p, q, small) if found is None else found
 
 
