@@ -156,7 +156,7 @@ FORECAST = Forecast(delta=0.0, alpha=0.05, planned=100_000)
 
 def exploration(first: Any, second: Any) -> Exploration:
     tables = [from_array(rows) if isinstance(rows, np.ndarray) else from_objects(rows) for rows in (first, second)]
-    return search._halves((tables[0], tables[1]), FORECAST)
+    return search._halves((tables[0], tables[1]), FORECAST, thin=False)
 
 
 def best(candidates: Any) -> float:
