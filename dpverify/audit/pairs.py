@@ -27,7 +27,11 @@ SEARCH_SHARE = 0.3
 """The part of the budget that is spent on choosing the pair, at most."""
 
 COUNTING_CAUTION = 1.0
-"""Deviations by which counts of events that other outputs proposed are moved against them."""
+"""Deviations by which counts are moved against an event where few events are tried, or other outputs proposed it: with more,
+frequent events of little worth win over rare ones of more."""
+
+SCREENED, FEW_VALUES = 1_000, 200
+"""Where so many outputs have no more values on a coordinate, few events are tried."""
 
 Numbers = tuple[int, int]
 """A pair of datasets, by their numbers."""
@@ -53,9 +57,10 @@ class Chosen:
         """A sentence on what was done; None where there was nothing to choose."""
         if self.tried == 1:
             return None
+        which = "that promised most" if self.suspected is None else "on which bets against the claim won most"
         return (
-            f"{self.tried} pairs of datasets were tried on {self.spent:,} outputs a side; the one that "
-            f"{'promised most' if self.suspected is None else 'bets on them lost most on'} was audited on fresh outputs."
+            f"{self.tried} pairs of datasets were tried on {self.spent:,} outputs a side; the one {which} was audited on "
+            f"fresh outputs."
         )
 
     def to_json(self, datasets: list[str]) -> dict[str, Any] | None:
@@ -91,6 +96,7 @@ class Judge:
 
     The first forecast is the more cautious one, since of many events the luckiest comes out on top. Of equally many outputs it
     tells pairs apart twice as well as if half of them proposed and half counted, as the best event is seen by more of them.
+    Where numbers are all different, so many events are tried that luck would decide without more caution.
     """
 
     forecast: Forecast
@@ -99,7 +105,8 @@ class Judge:
     def proposed(self, tables: Pair) -> Proposal:
         """What these outputs propose."""
         grid = grid_of(tables, {})
-        picked = pick(tables, grid=grid, bits=self.bits, forecast=self.forecast, whole=True)
+        forecast = self.forecast if _varied(tables) else replace(self.forecast, ranking_caution=COUNTING_CAUTION)
+        picked = pick(tables, grid=grid, bits=self.bits, forecast=forecast, whole=True)
         return Proposal(picked=tuple(picked), grid=grid, promise=_best([one.promise for one in picked]))
 
     def promise(self, picked: Sequence[Picked], hits: Sequence[tuple[int, int]], sizes: tuple[int, int]) -> float:
@@ -110,6 +117,11 @@ class Judge:
             (hit, size), (other, other_size) = list(zip(both, sizes, strict=True))[:: 1 if one.forward else -1]
             found.append(float(forecast(np.array([hit]), size, np.array([other]), other_size)[0]))
         return _best(found)
+
+
+def _varied(tables: Pair) -> bool:
+    """Whether some coordinate takes many values."""
+    return any(len(np.unique(column.codes[:SCREENED])) > FEW_VALUES for table in tables for column in table.columns.values())
 
 
 def _best(promises: Sequence[float]) -> float:

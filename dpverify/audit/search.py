@@ -77,7 +77,7 @@ def pick(
     tables = dissecting.opened(tables)
     rounded = tables[0].rounded(grid), tables[1].rounded(grid)
     single = max(len(table.columns) for table in tables) == 1
-    if single:
+    if single and not whole:
         forecast = replace(forecast, caution=LITTLE_CAUTION, ranking_caution=LITTLE_RANKING_CAUTION)
     halves = _halves(rounded, forecast, thin=single)
     halves = replace(halves, whole=rounded) if single or whole else halves

@@ -173,11 +173,16 @@ def chosen(pairs: PairStrategy, job: Job, judge: Judge, budget: int) -> tuple[tu
             return -1.0  # shrinking may ask for any number of pairs
         numbers = len(datasets), len(datasets) + 1
         datasets.extend(pair)
-        for _ in stock.fresh(dict.fromkeys(numbers, size)):
-            pass
-        promise = judge.proposed((stock.kept(numbers[0]), stock.kept(numbers[1]))).promise
-        stock.forget(numbers)
-        return promise
+        tables = []
+        for part in (size // 2, size - size // 2):
+            for _ in stock.fresh(dict.fromkeys(numbers, part)):
+                pass
+            tables.append((stock.kept(numbers[0]), stock.kept(numbers[1])))
+            stock.forget(numbers)
+        # so few outputs of so many pairs: those that propose an event do not speak for it, or the luckiest pair would win
+        proposal = judge.proposed(tables[0])
+        hits = list(zip(*map(proposal.hits, tables[1]), strict=True))
+        return judge.promise(proposal.picked, hits, (tables[1][0].size, tables[1][1].size))
 
     pair, promise, tried = climb(pairs, scored, seed=job.seed)
     return pair, Chosen(pair=(0, 1), tried=tried, spent=-(-stock.drawn // 2), promise=promise)

@@ -12,7 +12,7 @@ from dpverify.audit import plan
 from dpverify.audit.blocks import Question
 from dpverify.audit.calls import Request
 from dpverify.audit.crew import Crew, Job
-from dpverify.audit.exploration import Forecast
+from dpverify.audit.exploration import CAUTION, Forecast
 from dpverify.audit.neighbours import Neighbourhood, Pairs, check_neighbours
 from dpverify.audit.pairs import SEARCH_SHARE, Chosen, Judge, Tournament, distinct
 from dpverify.audit.records import Claim
@@ -21,10 +21,6 @@ from dpverify.audit.stock import Stock
 from dpverify.audit.strategies import PairStrategy
 from dpverify.audit.table import Table
 from dpverify.audit.wagers import Wagers, rounds_for
-
-JUDGING_CAUTION = 1.0
-"""Deviations by which counts are moved against an event where pairs are compared: with more, frequent events of little worth
-win over rare ones of more."""
 
 Report = Callable[[int, int], None]
 """Called with the outputs drawn and those in the budget."""
@@ -84,7 +80,7 @@ class Search:
             alpha=self.level / 4,
             planned=self.samples,
             points=() if curve is None else curve.points,
-            ranking_caution=JUDGING_CAUTION,
+            ranking_caution=CAUTION,
         )
         return Judge(forecast=forecast, bits=self.bits)
 

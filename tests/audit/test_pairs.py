@@ -178,7 +178,7 @@ def test_a_blatant_violation_is_refuted_before_the_search_is_over() -> None:
     assert found.evidence["mechanism"]["inputs"] == ["0", "4"]
     named = found.evidence["search"]["datasets"]
     assert {named[str(number)] for bet in earlier[0]["bets"] for number in bet["datasets"]} <= set("012345")
-    assert "bets on them lost most on" in found.notes[0]
+    assert "on which bets against the claim won most" in found.notes[0]
     assert found.samples < 0.25 * 10**6
     spent = sum(test["alpha"] for test in found.evidence["tests"])
     assert spent <= 1e-3
