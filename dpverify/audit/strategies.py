@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 EXAMPLES = 60
 """Pairs that the climb tries, about."""
 
+FEWEST_TO_PART = 400
+"""Outputs of a pair below which the same ones propose events and speak for them."""
+
 AS_BAD = 0.7
 """The part of the best forecast that the smallest witness must keep."""
 
@@ -174,13 +177,15 @@ def chosen(pairs: PairStrategy, job: Job, judge: Judge, budget: int) -> tuple[tu
         numbers = len(datasets), len(datasets) + 1
         datasets.extend(pair)
         tables = []
-        for part in (size // 2, size - size // 2):
+        for part in (size // 2, size - size // 2) if size >= FEWEST_TO_PART else (size,):
             for _ in stock.fresh(dict.fromkeys(numbers, part)):
                 pass
             tables.append((stock.kept(numbers[0]), stock.kept(numbers[1])))
             stock.forget(numbers)
         # so few outputs of so many pairs: those that propose an event do not speak for it, or the luckiest pair would win
         proposal = judge.proposed(tables[0])
+        if len(tables) == 1:
+            return proposal.promise
         hits = list(zip(*map(proposal.hits, tables[1]), strict=True))
         return judge.promise(proposal.picked, hits, (tables[1][0].size, tables[1][1].size))
 
