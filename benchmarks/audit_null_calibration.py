@@ -1,14 +1,15 @@
 """How often sound mechanisms are refuted: audits at the exact claim, at level alpha, with early stop.
 
     python benchmarks/audit_null_calibration.py                        writes reports/audit-null-calibration.{md,json}; hours
-    python benchmarks/audit_null_calibration.py --audits 960 --learned 240     fewer of them; the reports say how many
+    python benchmarks/audit_null_calibration.py --audits 960 --paired 240 --learned 240      fewer; the reports say how many
 
 Each mechanism satisfies its claim with equality, so every refutation is a false alarm, and an auditor that tested what it
 chose on the outputs on which it chose it would raise them by the hundred. If alarms had probability 0.01 each, more than
 135 of 10,000, or 36 of 2,000, would have probability below 0.0005; other numbers are judged by the same probability.
 
-In the second part the auditor is made to learn: trees are grown in every audit, however small, and their scores are
-among the events that are tested.
+In the second part the auditor chooses the worst of two pairs of inputs, the pair in either order, and bets on both meanwhile.
+In the third part it is made to learn: trees are grown in every audit, however small, and their scores are among the events
+that are tested.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ from null_mechanisms import SOUND, VECTORS, Sound
 from dpverify import __version__
 from dpverify.audit import engine, families, learning, search
 from dpverify.audit.api import audit
+from dpverify.audit.neighbours import Pairs
 from dpverify.audit.search import Picked
 from dpverify.guarantees import Verdict
 
 REPORTS = Path(__file__).resolve().parent.parent / "reports"
-AUDITS, LEARNED = 10_000, 2_000
+AUDITS, PAIRED, LEARNED = 10_000, 2_400, 2_000
 SAMPLES, LEARNED_SAMPLES = 2_000, 5_000
 ALPHA = "0.01"
 IMPROBABLE = 0.0005
@@ -47,14 +49,15 @@ def most_refuted(audits: int, alpha: float) -> int:
     return count
 
 
-def row_of(sound: Sound, seeds: range, samples: int, alpha: str) -> dict[str, Any]:
+def row_of(sound: Sound, seeds: range, samples: int, alpha: str, paired: bool) -> dict[str, Any]:
     """All audits of one mechanism."""
+    inputs = Pairs(pairs=(sound.inputs, sound.inputs[::-1]), relation=None) if paired else sound.inputs
     row = {"mechanism": sound.name, "audits": 0, "refuted": 0, "undecided": 0, "one_output_per_call": 0, "learned": 0}
     parts = []
     for seed in seeds:
         result = audit(
             sound.mechanism,
-            inputs=sound.inputs,
+            inputs=inputs,
             samples=samples,
             alpha=alpha,
             seed=seed,
@@ -72,7 +75,9 @@ def row_of(sound: Sound, seeds: range, samples: int, alpha: str) -> dict[str, An
     return {**row, "median_part": round(float(np.median(parts)), 4) if parts else None}
 
 
-def rows_of(sounds: list[Sound], audits: int, samples: int, alpha: str, kept: Path | None) -> list[dict[str, Any]]:
+def rows_of(
+    sounds: list[Sound], audits: int, samples: int, alpha: str, kept: Path | None, *, paired: bool = False
+) -> list[dict[str, Any]]:
     """The audits shared out evenly. Rows that are `kept` in a file are not made again."""
     rows = json.loads(kept.read_text()) if kept and kept.exists() else []
     for place, sound in enumerate(sounds):
@@ -80,7 +85,7 @@ def rows_of(sounds: list[Sound], audits: int, samples: int, alpha: str, kept: Pa
         if any((row["mechanism"], row["audits"]) == (sound.name, len(seeds)) for row in rows):
             continue
         started = time.perf_counter()
-        rows.append(row_of(sound, seeds, samples, alpha))
+        rows.append(row_of(sound, seeds, samples, alpha, paired))
         print(f"{rows[-1]} {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
         if kept:
             kept.write_text(json.dumps(rows))
@@ -110,24 +115,26 @@ def main() -> int:
     """Run all audits, write both reports, and say whether the bounds were kept."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--audits", type=int, default=AUDITS)
+    parser.add_argument("--paired", type=int, default=PAIRED)
     parser.add_argument("--learned", type=int, default=LEARNED)
     parser.add_argument("--alpha", default=ALPHA)
     parser.add_argument("--show", action="store_true", help="print the report instead of writing it")
-    parser.add_argument(
-        "--kept", type=Path, nargs=2, default=(None, None), metavar="FILE", help="rows of either part, to go on"
-    )
+    parser.add_argument("--kept", type=Path, nargs=3, default=(None,) * 3, metavar="FILE", help="rows of each part, to go on")
     options = parser.parse_args()
     rows = rows_of(list(SOUND), options.audits, SAMPLES, options.alpha, options.kept[0])
+    paired = rows_of(list(SOUND), options.paired, SAMPLES, options.alpha, options.kept[1], paired=True)
     learning_always()
     vectors = [sound for sound in SOUND if sound.name in VECTORS]
-    learned = rows_of(vectors, options.learned, LEARNED_SAMPLES, options.alpha, options.kept[1])
+    learned = rows_of(vectors, options.learned, LEARNED_SAMPLES, options.alpha, options.kept[2])
     alpha = float(options.alpha)
     report = {
-        "command": f"python benchmarks/audit_null_calibration.py --audits {options.audits} --learned {options.learned}",
+        "command": f"python benchmarks/audit_null_calibration.py --audits {options.audits} --paired {options.paired} "
+        f"--learned {options.learned}",
         "versions": {"dpverify": __version__, "numpy": np.__version__},
         "alpha": options.alpha,
         "parts": [
             part("All shapes", rows, SAMPLES, options.audits, alpha),
+            part("Worst of two pairs", paired, SAMPLES, options.paired, alpha),
             part("Learned scores", learned, LEARNED_SAMPLES, options.learned, alpha),
         ],
     }

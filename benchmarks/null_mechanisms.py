@@ -47,6 +47,21 @@ def words(data: int, rng: Generator, size: int) -> Any:
     return [("ash", "beech", "elm", "oak", "yew")[place] for place in drawn]
 
 
+def tokens(data: int, rng: Generator, size: int) -> Any:
+    """Twelve random letters and digits, the last of which is even or odd as a response says."""
+    letters, last = rng.integers(0, 36, (size, 11)), 2 * rng.integers(0, 5, size) + told(data, rng, size)
+    return [
+        "".join("0123456789abcdefghijklmnopqrstuvwxyz"[k] for k in row) + str(end)
+        for row, end in zip(letters, last, strict=True)
+    ]
+
+
+def lines_of_fields(data: int, rng: Generator, size: int) -> Any:
+    """A name, a number with decimals, and a noisy count, as a line of a table."""
+    counts, names = discrete_laplace(data, rng, size), rng.integers(0, 10**6, size)
+    return [f"user{name:06d},{number:.3f},{count}" for name, number, count in zip(names, rng.random(size), counts, strict=True)]
+
+
 def gaussian(data: float, rng: Generator, size: int) -> Any:
     return data + rng.normal(0, 1, size)
 
@@ -171,6 +186,8 @@ SOUND: tuple[Sound, ...] = (
     Sound(name="text or a number", mechanism=mixed, claim=ONE),
     Sound(name="bytes of fixed width", mechanism=four_bytes, claim=ONE),
     Sound(name="sets", mechanism=items, claim=ONE),
+    Sound(name="tokens", mechanism=tokens, claim=ONE),
+    Sound(name="lines of fields", mechanism=lines_of_fields, claim=ONE),
     Sound(name="subsampled response", mechanism=subsampled, claim={"epsilon": math.log1p((math.e - 1) / 2) * (1 + 1e-15)}),
     Sound(name="sometimes in clear", mechanism=sometimes_in_clear, claim={"epsilon": 1, "delta": LEAK}),
     Sound(
