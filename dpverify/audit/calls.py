@@ -85,7 +85,8 @@ class Calls:
         return self._generators.kept()
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Give back the global generators, if they are still kept."""
+        self._generators.put_back()
 
     def _batch(self, request: Request, rng: np.random.Generator | None) -> Table:
         where = self._where(request)

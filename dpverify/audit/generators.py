@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from threading import Lock
 from typing import Any
 
@@ -29,28 +29,32 @@ class GlobalGenerators:
 
     def __init__(self) -> None:
         self._scratch = MT19937()
-        self._keeps = False
+        self._kept: ExitStack | None = None
 
     @contextmanager
     def kept(self) -> Iterator[None]:
         """While it lasts, the generators are not put back after a block, if nobody else keeps them."""
-        if self._keeps or not _kept.acquire(blocking=False):
+        if self._kept is not None or not _kept.acquire(blocking=False):
             yield
             return
+        self._kept = ExitStack()
+        self._kept.callback(_kept.release)
+        self._kept.enter_context(self._exchanged())
         try:
-            with self._exchanged():
-                self._keeps = True
-                try:
-                    yield
-                finally:
-                    self._keeps = False
+            yield
         finally:
-            _kept.release()
+            self.put_back()
+
+    def put_back(self) -> None:
+        """Put them back now, if they are kept: whoever keeps them may have been left in the middle, by an interrupt say."""
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            kept.close()
 
     @contextmanager
     def seeded(self, words: NDArray[Any]) -> Iterator[None]:
         """For one block: seeded with these five words."""
-        if self._keeps:
+        if self._kept is not None:
             if _numpy_random.get_bit_generator() is not self._scratch:  # the mechanism has put another in its place
                 _numpy_random.set_bit_generator(self._scratch)
             _seed(words)

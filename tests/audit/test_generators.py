@@ -56,7 +56,7 @@ def test_they_are_put_back_after_an_error_too() -> None:
         raise ZeroDivisionError
     assert state() == before
     with generators.kept():  # nobody keeps them any more
-        assert generators._keeps
+        assert generators._kept is not None
 
 
 def test_a_mechanism_that_exchanges_the_generator_is_seeded_all_the_same() -> None:
@@ -85,4 +85,20 @@ def test_they_are_put_back_where_an_audit_is_broken_off() -> None:
     before = state()
     with pytest.raises(KeyboardInterrupt):
         audit(mechanism, inputs=(0, 1), epsilon=1, samples=1000, progress=stop)
+    assert state() == before
+
+
+def test_an_interrupt_between_two_blocks_leaves_them_as_they_were() -> None:
+    """The exception holds on to whatever was on its way, and so to those who keep the generators."""
+
+    def interrupt(drawn: int, budget: int) -> None:
+        if drawn > 5_000:
+            raise KeyboardInterrupt
+
+    before = state()
+    with pytest.raises(KeyboardInterrupt) as held:
+        audit(
+            lambda data, rng, size: data + rng.laplace(size=size), inputs=(0, 1), epsilon=1, samples=20_000, progress=interrupt
+        )
+    assert held.value.partial.samples > 0  # type: ignore[attr-defined]
     assert state() == before
