@@ -92,7 +92,8 @@ def audit(
 
     Returns an AuditResult; its numbers are statistical at level 1 - alpha. Raises InputError for a request that cannot be
     used, and MechanismError for a mechanism that raises, hangs, dies, changes its input or returns something that is no
-    batch, with what had been measured in `.partial`; a KeyboardInterrupt carries `.partial` as well.
+    batch, with what had been measured in `.partial`; a KeyboardInterrupt carries `.partial` as well. There is none while
+    the worst of several pairs is still sought.
     """
     started = time.perf_counter()
     form = form_of(mechanism)

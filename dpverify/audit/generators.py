@@ -68,14 +68,14 @@ class GlobalGenerators:
     def _exchanged(self) -> Iterator[None]:
         """Put back what was there. NumPy's is exchanged, which is quicker than a copy."""
         state, theirs = random.getstate(), _numpy_random.get_bit_generator()
-        also: Any = np.random.get_state()  # set_bit_generator forgets the second half of a pair of normal numbers
+        also: Any = np.random.get_state(legacy=False)  # set_bit_generator forgets the second half of a pair of normal numbers
         _numpy_random.set_bit_generator(self._scratch)
         try:
             yield
         finally:
             random.setstate(state)
             _numpy_random.set_bit_generator(theirs)
-            if also[3]:
+            if also["has_gauss"]:
                 np.random.set_state(also)
 
 

@@ -69,8 +69,15 @@ class Pairs:
     relation: Neighbourhood | None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.pairs, tuple | list):
+            raise InputError(f"pairs = {shown(self.pairs, safe_repr)}: a list of pairs of neighbouring datasets is needed.")
         if not self.pairs:
             raise InputError("pairs: there is none; give at least one pair of neighbouring datasets.")
+        for place, pair in enumerate(self.pairs):
+            if not isinstance(pair, tuple | list) or len(pair) != 2 or any(isinstance(data, Iterator) for data in pair):
+                raise InputError(
+                    f"pairs[{place}] = {shown(pair, safe_repr)}: two datasets are needed, such as a call does not use up."
+                )
         for first, second in self.pairs if self.relation is not None else ():
             check_neighbours(first, second, self.relation)
 
@@ -87,14 +94,10 @@ def check_neighbours(first: Any, second: Any, relation: Neighbourhood | str | No
     relation  "add or remove one record" or "replace one record" (`adjacency.Relation`), for lists, tuples, sets, dicts (their
               items) and arrays (their rows), compared as collections without an order; or a `BoundedDifference` for vectors
     """
-    if isinstance(relation, BoundedDifference):
-        _check_difference(first, second, relation)
+    kind = known_relation(relation)
+    if isinstance(kind, BoundedDifference):
+        _check_difference(first, second, kind)
         return
-    try:
-        kind = Relation(relation)  # type: ignore[arg-type]
-    except ValueError:
-        known = ", ".join(repr(one.value) for one in Relation)
-        raise InputError(f"relation = {shown(relation)}: it is one of {known}, or a BoundedDifference.") from None
     sides = _records(first), _records(second)
     sizes = sides[0].total(), sides[1].total()
     only = (sides[0] - sides[1]).total(), (sides[1] - sides[0]).total()
@@ -109,14 +112,25 @@ def check_neighbours(first: Any, second: Any, relation: Neighbourhood | str | No
     )
 
 
+def known_relation(relation: Neighbourhood | str | None) -> Neighbourhood:
+    """The relation that is meant; InputError where it is none."""
+    if isinstance(relation, BoundedDifference):
+        return relation
+    try:
+        return Relation(relation)  # type: ignore[arg-type]
+    except ValueError:
+        known = ", ".join(repr(one.value) for one in Relation)
+        raise InputError(f"relation = {shown(relation)}: it is one of {known}, or a BoundedDifference.") from None
+
+
 def add_or_remove(dataset: Sequence[Any], *, records: Iterable[Any] = ()) -> Pairs:
     """The dataset without one of its records, each in turn, and with each of `records` added at the end.
 
     Returns Pairs for the `inputs` of `audit`, checked to be neighbours.
     """
-    base = list(dataset)
+    base = _listed(dataset, "dataset")
     shorter = [base[:place] + base[place + 1 :] for place in _distinct(base)]
-    longer = [[*base, record] for record in records]
+    longer = [[*base, record] for record in _listed(records, "records")]
     return Pairs(pairs=_few([(base, other) for other in [*longer, *shorter]]), relation=Relation.ADD_OR_REMOVE)
 
 
@@ -125,8 +139,8 @@ def replace_one(dataset: Sequence[Any], *, records: Iterable[Any]) -> Pairs:
 
     Returns Pairs for the `inputs` of `audit`, checked to be neighbours. Raises InputError where there are none.
     """
-    base, found = list(dataset), []
-    values = list(records)
+    base, found = _listed(dataset, "dataset"), []
+    values = _listed(records, "records")
     for place in _distinct(base):
         for record in values:
             if digest_of_input(record) != digest_of_input(base[place]):
@@ -167,6 +181,12 @@ def _scaled(move: Any, relation: BoundedDifference) -> Any:
     """The move at its full length."""
     size = np.abs(move).max() if relation.norm is None else (np.abs(move) ** relation.norm).sum() ** (1 / relation.norm)
     return move / size * relation.largest
+
+
+def _listed(records: Iterable[Any], name: str) -> list[Any]:
+    if not isinstance(records, Iterable):
+        raise InputError(f"{name} = {shown(records, safe_repr)}: a collection of records is needed, a list say.")
+    return list(records)
 
 
 def _distinct(records: Sequence[Any]) -> list[int]:

@@ -55,17 +55,17 @@ class Chosen:
 
     def told(self) -> str | None:
         """A sentence on what was done; None where there was nothing to choose."""
-        if self.tried == 1:
+        if not self.spent:
             return None
         which = "that promised most" if self.suspected is None else "on which bets against the claim won most"
         return (
-            f"{self.tried} pairs of datasets were tried on {self.spent:,} outputs a side; the one {which} was audited on "
-            f"fresh outputs."
+            f"{self.tried} {'pair of datasets was' if self.tried == 1 else 'pairs of datasets were'} tried on {self.spent:,} "
+            f"outputs a side; the one {which} was audited on fresh outputs."
         )
 
     def to_json(self, datasets: list[str]) -> dict[str, Any] | None:
         """The same for evidence, with the datasets that its bets speak of."""
-        if self.tried == 1:
+        if not self.spent:
             return None
         named = sorted({number for record in self.records for bet in record.bets for number in bet.pair or ()})
         return {
@@ -167,7 +167,7 @@ class Tournament:
 
     def _wanted(self, left: Sequence[Numbers], outputs: int) -> dict[int, int]:
         """So many outputs over all datasets: of one that belongs to m pairs, m^(1/2) times as many as of one that has one."""
-        weights = {number: math.sqrt(count) for number, count in Counter(end for pair in left for end in pair).items()}
+        weights = _weights(left)
         total = sum(weights.values())
         return {number: max(int(outputs * weight / total), 1) for number, weight in weights.items()}
 
@@ -209,8 +209,19 @@ class Tournament:
         )
 
 
+def fewest(pairs: Sequence[Numbers]) -> int:
+    """The fewest outputs a side on which a tournament keeps to its budget: two of each dataset in each round."""
+    if len(pairs) < 2:
+        return 0
+    return math.ceil(rounds_for(len(pairs)) * (2 * sum(_weights(pairs).values()) + 1) / 2)
+
+
+def _weights(pairs: Sequence[Numbers]) -> dict[int, float]:
+    return {number: math.sqrt(count) for number, count in Counter(end for pair in pairs for end in pair).items()}
+
+
 def distinct(pairs: Sequence[tuple[Any, Any]]) -> tuple[list[Any], list[Numbers]]:
-    """Every dataset once, and the pairs by their numbers."""
+    """Every dataset once, and the pairs by their numbers. One that is paired with itself is drawn twice, and has two."""
     datasets: list[Any] = []
     known: dict[str, list[int]] = {}
 
@@ -223,4 +234,11 @@ def distinct(pairs: Sequence[tuple[Any, Any]]) -> tuple[list[Any], list[Numbers]
         datasets.append(data)
         return alike[-1]
 
-    return datasets, [(number_of(first), number_of(second)) for first, second in pairs]
+    def numbers_of(first: Any, second: Any) -> Numbers:
+        one, other = number_of(first), number_of(second)
+        if one == other:
+            other = len(datasets)
+            datasets.append(second)
+        return one, other
+
+    return datasets, [numbers_of(first, second) for first, second in pairs]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dpverify.adjacency import Relation
 from dpverify.audit.calls import Request
 from dpverify.audit.crew import Job
-from dpverify.audit.neighbours import BoundedDifference, Neighbourhood, check_neighbours
+from dpverify.audit.neighbours import BoundedDifference, Neighbourhood, check_neighbours, known_relation
 from dpverify.audit.pairs import Chosen, Judge
 from dpverify.audit.request import shortened
 from dpverify.audit.stock import Stock
@@ -41,6 +41,10 @@ class PairStrategy:
     strategy: SearchStrategy[tuple[Any, Any]]
     relation: Neighbourhood | None
     examples: int = EXAMPLES
+
+    def __post_init__(self) -> None:
+        if self.relation is not None:
+            known_relation(self.relation)
 
 
 def datasets_with_one_more(records: SearchStrategy[Any], *, min_size: int = 0, max_size: int = 8) -> PairStrategy:
@@ -127,7 +131,10 @@ def climb(pairs: PairStrategy, scored: Callable[[tuple[Any, Any]], float], *, se
             print_blob=False,
             verbosity=hypothesis.Verbosity.quiet,
         )
-        hypothesis.seed(seed)(settings(hypothesis.given(pairs.strategy)(test)))()
+        try:
+            hypothesis.seed(seed)(settings(hypothesis.given(pairs.strategy)(test)))()
+        except hypothesis.errors.InvalidArgument as error:
+            raise InputError(f"inputs: Hypothesis cannot use this strategy: {shown(error, str)}") from None
 
     def upwards(pair: Any) -> None:
         hypothesis.target(score_of(pair))
@@ -189,8 +196,8 @@ def chosen(pairs: PairStrategy, job: Job, judge: Judge, budget: int) -> tuple[tu
         hits = list(zip(*map(proposal.hits, tables[1]), strict=True))
         return judge.promise(proposal.picked, hits, (tables[1][0].size, tables[1][1].size))
 
-    pair, promise, tried = climb(pairs, scored, seed=job.seed)
-    return pair, Chosen(pair=(0, 1), tried=tried, spent=-(-stock.drawn // 2), promise=promise)
+    pair, promise, _ = climb(pairs, scored, seed=job.seed)
+    return pair, Chosen(pair=(0, 1), tried=len(datasets) // 2, spent=-(-stock.drawn // 2), promise=promise)
 
 
 def _strategies() -> Any:

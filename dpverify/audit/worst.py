@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,14 +14,15 @@ from dpverify.audit.blocks import Question
 from dpverify.audit.calls import Request
 from dpverify.audit.crew import Crew, Job
 from dpverify.audit.exploration import CAUTION, Forecast
-from dpverify.audit.neighbours import Neighbourhood, Pairs, check_neighbours
-from dpverify.audit.pairs import SEARCH_SHARE, Chosen, Judge, Tournament, distinct
+from dpverify.audit.neighbours import Neighbourhood, Pairs, check_neighbours, known_relation
+from dpverify.audit.pairs import SEARCH_SHARE, Chosen, Judge, Tournament, distinct, fewest
 from dpverify.audit.records import Claim
 from dpverify.audit.request import FEWEST_SAMPLES, checked_pair
 from dpverify.audit.stock import Stock
 from dpverify.audit.strategies import PairStrategy
 from dpverify.audit.table import Table
 from dpverify.audit.wagers import Wagers, rounds_for
+from dpverify.errors import InputError, shown
 
 Report = Callable[[int, int], None]
 """Called with the outputs drawn and those in the budget."""
@@ -28,8 +30,17 @@ Report = Callable[[int, int], None]
 
 def checked_inputs(inputs: Any, relation: Neighbourhood | str | None) -> tuple[tuple[Any, Any] | Pairs | PairStrategy, int]:
     """The inputs, checked to be neighbours as far as they are known, and the fewest samples that they need."""
-    if isinstance(inputs, Pairs | PairStrategy):
-        for first, second in inputs if isinstance(inputs, Pairs) and relation is not None else ():
+    if isinstance(inputs, PairStrategy):
+        if relation is not None:
+            stated = known_relation(relation)
+            if inputs.relation is not None and known_relation(inputs.relation) != stated:
+                raise InputError(
+                    f"relation = {shown(relation, str)}: the strategy is said to give {shown(inputs.relation, str)}; state one."
+                )
+            inputs = replace(inputs, relation=stated)
+        return inputs, 2 * FEWEST_SAMPLES
+    if isinstance(inputs, Pairs):
+        for first, second in inputs if relation is not None else ():
             check_neighbours(first, second, relation)
         return inputs, 2 * FEWEST_SAMPLES
     pair = checked_pair(inputs)
@@ -57,6 +68,7 @@ class Search:
         """The job with all datasets that it may be asked for, and what chooses two of them once there is a crew."""
         if isinstance(inputs, Pairs):
             datasets, pairs = distinct(inputs.pairs)
+            self._check_budget(pairs)
             names: dict[int, str] = {}
             for place, pair in enumerate(pairs):
                 for side, number in enumerate(pair):
@@ -104,3 +116,12 @@ class Search:
                 coins=np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(2**32 - 1, 2)))),
             )
         return Tournament(stock, self._judge, pairs, wagers).chosen(int(self.samples * SEARCH_SHARE))
+
+    def _check_budget(self, pairs: list[tuple[int, int]]) -> None:
+        """An InputError where there are more datasets than outputs to look at them."""
+        least = math.ceil((fewest(pairs) + 1) / SEARCH_SHARE)
+        if len(pairs) > 1 and self.samples < least:
+            raise InputError(
+                f"samples = {self.samples}: {len(pairs)} pairs of datasets cannot be compared on so few outputs; "
+                f"give at least {least}, or fewer pairs."
+            )

@@ -102,3 +102,17 @@ def test_an_interrupt_between_two_blocks_leaves_them_as_they_were() -> None:
         )
     assert held.value.partial.samples > 0  # type: ignore[attr-defined]
     assert state() == before
+
+
+def test_another_global_generator_is_put_back_too() -> None:
+    before = np.random.get_bit_generator()
+    mine = np.random.PCG64(4)
+    np.random.set_bit_generator(mine)
+    try:
+        state = str(mine.state)
+        result = audit(lambda data: round(data + np.random.laplace()), inputs=(0, 1), epsilon=1, samples=300)
+        assert result.samples > 0
+        assert np.random.get_bit_generator() is mine
+        assert str(mine.state) == state
+    finally:
+        np.random.set_bit_generator(before)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from dpverify.adjacency import Relation
 from dpverify.audit import strategies, wagers
 from dpverify.audit.api import audit
 from dpverify.audit.calls import Request
@@ -20,12 +21,13 @@ from dpverify.audit.events import Within
 from dpverify.audit.evidence import recheck
 from dpverify.audit.exploration import Forecast
 from dpverify.audit.features import Coordinate
-from dpverify.audit.neighbours import Pairs, add_or_remove
+from dpverify.audit.neighbours import Pairs, add_or_remove, replace_one
 from dpverify.audit.pairs import Judge, Tournament, distinct
 from dpverify.audit.reading import from_array
 from dpverify.audit.records import EARLIER, Claim
 from dpverify.audit.search import Picked
 from dpverify.audit.stock import ROOM, Stock
+from dpverify.audit.strategies import PairStrategy
 from dpverify.audit.table import Table
 from dpverify.audit.wagers import Wagers
 from dpverify.errors import InputError, MechanismError
@@ -267,3 +269,88 @@ def earlier_bet(evidence: dict[str, Any]) -> dict[str, Any]:
 
 
 EVIDENCE = audit(shifted, inputs=STAR, epsilon="0.9", samples=200_000, outputs="reals").evidence
+
+
+def noisy_sum(data: Any, rng: np.random.Generator, size: int) -> Any:
+    return np.rint(float(np.sum(data)) + rng.laplace(size=size))
+
+
+@pytest.mark.parametrize("samples", [200, 1000])
+def test_more_datasets_than_outputs_are_refused_before_any_is_drawn(samples: int) -> None:
+    many = Pairs(pairs=tuple(([2.0 * place], [2.0 * place + 1]) for place in range(200)), relation=None)
+    drawn = []
+
+    def counted(data: Any, rng: np.random.Generator, size: int) -> Any:
+        drawn.append(size)
+        return noisy_sum(data, rng, size)
+
+    with pytest.raises(InputError, match="200 pairs of datasets cannot be compared on so few outputs; give at least 10"):
+        audit(counted, inputs=many, epsilon=1, samples=samples)
+    assert not drawn
+
+
+@pytest.mark.parametrize("count", [2, 3, 7])
+def test_the_fewest_outputs_are_enough(count: int) -> None:
+    many = Pairs(pairs=tuple(([2.0 * place], [2.0 * place + 1]) for place in range(count)), relation=None)
+    drawn: list[int] = []
+
+    def counted(data: Any, rng: np.random.Generator, size: int) -> Any:
+        drawn.append(size)
+        return noisy_sum(data, rng, size)
+
+    result = audit(counted, inputs=many, epsilon=1, samples=200)
+    assert sum(drawn) <= 2 * 200
+    assert result.samples <= 200
+    assert result.evidence["search"]["outputs"] <= 60
+
+
+def test_equal_datasets_are_a_pair_that_shows_nothing() -> None:
+    assert distinct([([1], [1]), ([1], [2])]) == ([[1], [1], [2]], [(0, 1), (0, 2)])
+    pairs = Pairs(pairs=(([1.0], [1.0]), ([2.0], [2.0])), relation=None)
+    for inputs in (pairs, Pairs(pairs=pairs.pairs[:1], relation=None)):
+        assert audit(noisy_sum, inputs=inputs, epsilon=0, samples=1000).verdict is Verdict.NOT_REFUTED
+
+
+@pytest.mark.parametrize("pairs", [5, ((1, 2, 3),), (1, 2), ((1, iter([2])),), ("ab",)])
+def test_what_is_no_list_of_pairs_is_refused(pairs: Any) -> None:
+    with pytest.raises(InputError, match=r"^pairs"):
+        Pairs(pairs=pairs, relation=None)
+
+
+def test_what_is_no_collection_of_records_is_refused() -> None:
+    with pytest.raises(InputError, match="dataset = 5"):
+        add_or_remove(5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="records = 3"):
+        replace_one([1], records=3)  # type: ignore[arg-type]
+
+
+def test_a_relation_stated_to_the_audit_binds_a_strategy() -> None:
+    apart = st.just(([1], [1, 5, 6]))
+    for relation in ("replace one record", Relation.ADD_OR_REMOVE):
+        with pytest.raises(InputError, match="gave no pair of neighbouring datasets"):
+            audit(noisy_sum, inputs=PairStrategy(strategy=apart, relation=None), epsilon=1, samples=200, relation=relation)
+    with pytest.raises(InputError, match="state one"):
+        audit(
+            noisy_sum,
+            inputs=strategies.datasets_with_one_more(st.integers(0, 1)),
+            epsilon=1,
+            samples=200,
+            relation="replace one record",
+        )
+    with pytest.raises(InputError, match="relation = 'foo'"):
+        PairStrategy(strategy=apart, relation="foo")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("strategy", [5, st.lists(st.integers(), min_size=3, max_size=2)])
+def test_a_strategy_that_hypothesis_refuses_is_an_input_error(strategy: Any) -> None:
+    with pytest.raises(InputError, match="Hypothesis cannot use this strategy"):
+        audit(noisy_sum, inputs=PairStrategy(strategy=strategy, relation=None), epsilon=1, samples=200)
+
+
+def test_only_pairs_that_were_drawn_count_as_tried() -> None:
+    result = audit(noisy_sum, inputs=strategies.datasets_with_one_more(st.integers(0, 1)), epsilon=1, samples=200)
+    search = result.evidence["search"]
+    assert search["tried"] == search["outputs"] // 20 == 3
+    only = audit(noisy_sum, inputs=PairStrategy(strategy=st.just(([1], [2])), relation=None), epsilon=1, samples=1000)
+    assert only.notes[0].startswith("1 pair of datasets was tried")
+    assert recheck(only.evidence).samples == only.samples
