@@ -24,8 +24,11 @@ TOO_MANY_TO_MISS = 7.0
 """Occurrences to be expected that are missed altogether once in a thousand times."""
 
 
-def likely_cause(witness: Witness, explored: tuple[Sequence[Table], Sequence[Table]], epsilon: float, *, reused: bool) -> Cause:
-    """What the witness and the exploration outputs look like; `reused`: outputs of one batch depended on each other."""
+def likely_cause(
+    witness: Witness, explored: tuple[Sequence[Table], Sequence[Table]], epsilon: float, *, reused: bool, curve: bool = False
+) -> Cause:
+    """What the witness and the exploration outputs look like; `reused`: outputs of one batch depended on each other; `curve`:
+    the claim has many points, so that `epsilon` is not the one that the witness refutes."""
     if reused:
         text = "reused randomness; the noise is not drawn afresh for every output (a fixed seed, a key or a draw used twice)."
         return Cause(kind="reuse", text=text)
@@ -51,7 +54,7 @@ def likely_cause(witness: Witness, explored: tuple[Sequence[Table], Sequence[Tab
     if (told := _presence(witness.event)) is not None:
         text = f"presence; how often {told} depends on the data by more than the claim allows."
         return Cause(kind="presence", text=text)
-    factor = f" by a factor of at least {down(witness.epsilon_lower / epsilon)}" if epsilon > 0 else ""
+    factor = f" by a factor of at least {down(witness.epsilon_lower / epsilon)}" if epsilon > 0 and not curve else ""
     text = f"scale or sensitivity; the noise is too small for how far the answer moves between these inputs{factor}."
     return Cause(kind="scale", text=text)
 

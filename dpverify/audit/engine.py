@@ -442,7 +442,7 @@ class Engine:
 
     def cause(self, witness: Witness) -> Cause:
         """What probably lies behind a refutation."""
-        return likely_cause(witness, self._explored, self.claim.epsilon, reused=self.apart)
+        return likely_cause(witness, self._explored, self.claim.epsilon, reused=self.apart, curve=self.claim.curve is not None)
 
     # --- doubting ---------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpverify.audit.api import audit
-from dpverify.guarantees import Verdict
+from dpverify.guarantees import GaussianDP, Verdict
 
 
 def rounded(values: Any) -> Any:
@@ -104,3 +104,13 @@ def test_a_key_that_shows_the_input_is_named_as_such() -> None:
     result = audit(histogram, inputs=(("a",), ("a", "b")), epsilon=1, samples=20_000)
     assert result.witness is not None
     assert result.witness.event["family"] == "kind", result.witness.description
+
+
+def test_of_a_curve_no_factor_is_told_that_belongs_to_another_point() -> None:
+    def noisy(data: int, rng: Any, size: int) -> Any:
+        return np.rint(data + rng.laplace(0, 0.5, size))
+
+    result = audit(noisy, inputs=(0, 1), claim=GaussianDP(mu=1), samples=5_000)
+    assert result.cause is not None
+    assert "too small" in result.cause.text
+    assert "factor" not in result.cause.text
