@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import platform
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -98,14 +99,14 @@ def recheck(evidence: dict[str, Any]) -> AuditResult:
     samples = _count(evidence, "samples", "samples")
     claim = _claim(evidence)
     alpha = _probability(evidence, "alpha")
-    searched = _searched(evidence, samples)
+    searched, named = _searched(evidence, samples)
     drawn = _drawn(evidence, samples - searched)
     _mechanism(evidence)
     undecided = _optional_text(evidence, "undecided")
     tests = _field(evidence, "tests", "tests")
     if not isinstance(tests, list):
         raise InputError(f"evidence: tests is {type(tests).__name__}, and a list is needed; the file was edited or cut.")
-    records = [_record(test, f"tests[{place}]", claim, drawn, searched) for place, test in enumerate(tests)]
+    records = [_record(test, f"tests[{place}]", claim, drawn, searched, named) for place, test in enumerate(tests)]
     spent = sum(record.alpha for record in records if record.set_aside is None)
     if spent > alpha * (1 + CLOSE):
         raise InputError(f"evidence: the tests spend alpha = {spent:g} in all, and the audit had alpha = {alpha:g}.")
@@ -186,20 +187,20 @@ def _mechanism(evidence: dict[str, Any]) -> None:
         raise InputError(f"evidence: mechanism.inputs = {shown(inputs)}: two texts are needed.")
 
 
-def _searched(evidence: dict[str, Any], samples: int) -> int:
-    """Outputs a side that were spent on choosing the pair of inputs."""
+def _searched(evidence: dict[str, Any], samples: int) -> tuple[int, Collection[str]]:
+    """Outputs a side that were spent on choosing the pair of inputs, and the numbers of the datasets that are named."""
     if "search" not in evidence:
-        return 0
+        return 0, ()
     spent = _count(evidence["search"], "outputs", "search.outputs")
     if spent > samples:
         raise InputError(f"evidence: search.outputs = {shown(spent)} exceeds samples = {samples}, the budget of either side.")
     named = _field(evidence["search"], "datasets", "search.datasets")
     if not isinstance(named, dict) or not all(isinstance(text, str) for text in named.values()):
         raise InputError(f"evidence: search.datasets = {shown(named)}: texts are needed, by the numbers of datasets.")
-    return spent
+    return spent, named
 
 
-def _record(test: Any, place: str, claim: Claim, drawn: tuple[int, int], searched: int) -> Record:
+def _record(test: Any, place: str, claim: Claim, drawn: tuple[int, int], searched: int, named: Collection[str]) -> Record:
     numbers = {key: _count(test, key, f"{place}.{key}") for key in ("hits", "draws", "other_hits", "other_draws")}
     stage = _count(test, "stage", f"{place}.stage")
     if stage == EARLIER:
@@ -233,6 +234,9 @@ def _record(test: Any, place: str, claim: Claim, drawn: tuple[int, int], searche
     bets = tuple(_wager(bet, f"{place}.bets[{n}]", claim, drawn) for n, bet in enumerate(listed))
     if bets and counts not in [bet.counts for bet in bets]:
         raise InputError(f"evidence: {place} has counts that none of its bets has; the file was edited.")
+    unknown = [number for bet in bets for number in bet.pair or () if str(number) not in named]
+    if unknown:
+        raise InputError(f"evidence: {place} bets on dataset {unknown[0]}, which search.datasets does not name.")
     rejects, bound = judged_bets(claim, bets, alpha) if bets else judged(claim, counts, alpha)
     stored = _field(test, "rejects", f"{place}.rejects")
     if stored is not rejects:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,6 +43,10 @@ class BoundedDifference:
     high: float = math.inf
 
     def __post_init__(self) -> None:
+        for name in ("largest", "most_changed", "low", "high"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not (isinstance(value, Real) or (value is None and name == "most_changed")):
+                raise InputError(f"{name} = {shown(value)}: a number is needed.")
         if not 0 < self.largest < math.inf:
             raise InputError(f"largest = {shown(self.largest)}: how far neighbours may be apart is needed, more than 0.")
         if self.norm not in (1, 2, None):

@@ -125,7 +125,7 @@ def _name(evidence: dict[str, Any]) -> str:
     """What the ids of pictures begin with: the same for the same evidence, another for any other."""
     from dpverify.report.json import to_json
 
-    return "dpverify-" + hashlib.sha256(to_json(evidence).encode()).hexdigest()[:12]
+    return "dpverify-" + hashlib.sha256(to_json(evidence).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def _piece(headline: str, facts: Iterable[tuple[str, str]], drawn: Iterable[Any] = ()) -> str:

@@ -102,6 +102,8 @@ def test_what_is_no_neighbour_is_refused_with_the_reason(first: Any, second: Any
     ("options", "said"),
     [
         ({"largest": 0}, "largest = 0"),
+        ({"largest": "x"}, "largest = 'x': a number is needed"),
+        ({"low": None}, "low = None"),
         ({"norm": 3}, "norm = 3"),
         ({"most_changed": 0}, "most_changed = 0"),
         ({"low": 1, "high": 1}, "low must be below high"),

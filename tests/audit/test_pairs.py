@@ -252,6 +252,7 @@ def test_a_record_holds_the_best_bets_and_its_capital_is_theirs() -> None:
         (lambda e: e["search"].update(datasets=[1]), r"search.datasets = \[1\]: texts are needed"),
         (lambda e: e.pop("search"), "only 0 outputs were drawn|has more pairs than the 0"),
         (lambda e: earlier_bet(e).update(datasets=[1]), r"bets\[0\].datasets = \[1\]: the numbers of two datasets"),
+        (lambda e: earlier_bet(e).update(datasets=[-1, 0]), "bets on dataset -1, which search.datasets does not name"),
         (lambda e: e.update(drawn=[e["samples"], 0]), "exceeds samples"),
     ],
 )

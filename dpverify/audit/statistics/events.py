@@ -66,7 +66,8 @@ def p_value(counts: Counts, *, epsilon: float, delta: float, design: Design = "r
     """A p-value of the claim (epsilon, delta), rounded up: where the claim holds, Pr(p_value <= a) <= a for every a.
 
     Parameters and errors as for `rejects`. With delta = 0 and a random side it is <= alpha exactly where `rejects` is True.
-    The joint test orders the counts by the claim here and by alpha there, so that the two may differ by a few percent of alpha.
+    The joint test orders the counts by the claim here and by alpha there: the two differ by a few percent of alpha, and where
+    alpha is tiny and counts are one-sided this p-value may be several times larger. Both are valid.
     """
     check(delta=delta, epsilon=epsilon)
     if _conditional(counts, delta, design):
