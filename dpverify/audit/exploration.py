@@ -36,6 +36,9 @@ RANKING_CAUTION = 1.5
 BOLDNESS = 0.5
 """The same for a second opinion: what is rare and strong is worth a small share of the error, though it may be luck."""
 
+MANY_HITS = 200
+"""Hits from which on most of the wariness is gone."""
+
 LITTLE_CAUTION, LITTLE_RANKING_CAUTION = 1.6, 1.0
 """The first two where outputs are single numbers: neighbouring thresholds share their luck."""
 
@@ -83,14 +86,17 @@ class Forecast:
     points: tuple[tuple[float, float], ...] = ()
     caution: float = CAUTION
     ranking_caution: float = RANKING_CAUTION
+    wariness: float = 0.0
 
     def __call__(
         self, hits: NDArray[Any], draws: int | NDArray[Any], other_hits: NDArray[Any], other_draws: int | NDArray[Any]
     ) -> Floats:
-        """Counts are moved `caution` standard deviations against the event first: a count of 3 may well have been 1."""
+        """Counts are moved `caution` standard deviations against the event first: a count of 3 may well have been 1. With
+        `wariness`, rare events by so many more: the luck of the luckiest is large where counts are small."""
         hits, other_hits = np.asarray(hits, dtype=np.float64), np.asarray(other_hits, dtype=np.float64)
-        low = np.maximum(hits - self.caution * np.sqrt(hits * (1 - hits / draws)), 0.0)
-        high = other_hits + self.caution * np.sqrt((other_hits + 1) * np.maximum(1 - other_hits / other_draws, 0.0))
+        caution = self.caution + self.wariness / (1 + hits / MANY_HITS)
+        low = np.maximum(hits - caution * np.sqrt(hits * (1 - hits / draws)), 0.0)
+        high = other_hits + caution * np.sqrt((other_hits + 1) * np.maximum(1 - other_hits / other_draws, 0.0))
         return self.of_rates(low / draws, np.minimum(high / other_draws, 1.0))
 
     def of_rates(self, rate: Floats, other_rate: Floats) -> Floats:

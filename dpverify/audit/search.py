@@ -202,7 +202,7 @@ def _ranked(exploration: Exploration, proposed: list[Candidate]) -> list[Candida
     found = {id(candidate): candidate for candidate in [*by_promise, *by_absence]}.values()
     again: list[Candidate] = []
     forecast = replace(exploration.forecast, caution=exploration.forecast.ranking_caution)
-    boldly = replace(exploration.forecast, caution=BOLDNESS)
+    boldly = replace(exploration.forecast, caution=BOLDNESS, wariness=0.0)
     for forward in (True, False):
         there = [candidate for candidate in found if candidate.lead.forward == forward]
         sides = [_ranking(exploration, one.event)[:: 1 if forward else -1] for one in there]
@@ -220,7 +220,8 @@ def _ranked(exploration: Exploration, proposed: list[Candidate]) -> list[Candida
 
 def _ranking(exploration: Exploration, event: Event) -> Pair:
     """The outputs that rank an event: all of them where there is little to choose, and neighbours share their luck."""
-    return exploration.whole if exploration.whole is not None and _is_plain(event) else exploration.rank
+    plain = _is_plain(event) and not _is_score(event)  # a score has learned from the half that proposed it
+    return exploration.whole if exploration.whole is not None and plain else exploration.rank
 
 
 def _again(candidate: Candidate, hits: int, other_hits: int, promise: float, hope: float) -> Candidate:

@@ -24,6 +24,9 @@ from dpverify.audit.table import Table
 from dpverify.audit.wagers import Wagers, rounds_for
 from dpverify.errors import InputError, shown
 
+WARINESS = 2.0
+"""Deviations by which counts of very rare events are moved further, so that no pair wins by one of them."""
+
 Report = Callable[[int, int], None]
 """Called with the outputs drawn and those in the budget."""
 
@@ -93,6 +96,7 @@ class Search:
             planned=self.samples,
             points=() if curve is None else curve.points,
             ranking_caution=CAUTION,
+            wariness=WARINESS,
         )
         return Judge(forecast=forecast, bits=self.bits)
 
