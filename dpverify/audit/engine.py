@@ -433,6 +433,11 @@ class Engine:
 
     def break_off(self) -> None:
         """Record what was counted since the last look. It was not planned to be looked at now, so it is set aside."""
+        if self._number <= 1:  # their outputs have not been doubted yet
+            reason = "the audit ended before it was seen whether outputs depend on each other"
+            self.records = [
+                replace(one, set_aside=one.set_aside or reason) if one.stage == EARLIER else one for one in self.records
+            ]
         if self._open is not None:
             tallies, sizes, share = self._open
             self._open = None

@@ -39,7 +39,7 @@ Numbers = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """The pair, how many were tried, the outputs a side that this cost, and the bound that is forecast for the pair.
+    """The pair, how many were tried, and the outputs a side that this cost.
 
     `explored`: outputs of the pair, which its audit may look for events in. `records`: tests of all pairs together, and
     `suspected` the event that has already refuted the claim where one of them rejects.
@@ -48,7 +48,6 @@ class Chosen:
     pair: Numbers
     tried: int
     spent: int
-    promise: float
     explored: Pair | None = None
     records: tuple[Record, ...] = ()
     suspected: Picked | None = None
@@ -153,14 +152,13 @@ class Tournament:
                 promise = {pair: (promise[pair] + counted[pair]) / 2 for pair in left}
             left = sorted(left, key=lambda pair: -promise[pair])[: max((len(left) + 1) // 2, min(rounds - number, 2))]
             if self.wagers is not None and (won := self.wagers.won()) is not None:
-                return self._refuted(won, promise[left[0]])
+                return self._refuted(won)
             proposed = {pair: one for pair, one in proposed.items() if pair in left}
             self.stock.forget({dataset for pair in self.pairs for dataset in pair} - {end for pair in left for end in pair})
         return Chosen(
             pair=left[0],
             tried=len(self.pairs),
             spent=-(-self.stock.drawn // 2),
-            promise=promise[left[0]],
             explored=self._explored(left[0]) if rounds else None,
             records=() if self.wagers is None else tuple(self.wagers.records()),
         )
@@ -193,7 +191,7 @@ class Tournament:
     def _explored(self, pair: Numbers) -> Pair:
         return self.stock.kept(pair[0]), self.stock.kept(pair[1])
 
-    def _refuted(self, record: Record, promise: float) -> Chosen:
+    def _refuted(self, record: Record) -> Chosen:
         """The bets have refuted the claim: the pair and the event that won most of it are what is left to be audited."""
         foremost = leader(record.bets)
         assert foremost.pair is not None
@@ -202,7 +200,6 @@ class Tournament:
             pair=foremost.pair,
             tried=len(self.pairs),
             spent=-(-self.stock.drawn // 2),
-            promise=promise,
             explored=self._explored(foremost.pair) if all(map(self.stock.has, foremost.pair)) else None,
             records=tuple(self.wagers.records()),
             suspected=Picked(foremost.event, foremost.forward, 1.0, record.precise),

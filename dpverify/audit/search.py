@@ -71,8 +71,8 @@ def pick(
     """The most promising events for fresh outputs; with `bits`, precise ones among them, but never these alone.
 
     With `whole`, plain events are ranked on all outputs, those that proposed them too, as they are of single numbers: what is
-    promised is a little too much, and the best event is more often among what is picked. Trees
-    are grown only where nothing cheaper promises more than `enough`. `answers` are what noise may have been added to.
+    promised is a little too much, and the best event is more often among what is picked. Trees are grown only where nothing
+    cheaper promises more than `enough`. `answers` are what noise may have been added to.
     """
     tables = dissecting.opened(tables)
     rounded = tables[0].rounded(grid), tables[1].rounded(grid)
@@ -174,7 +174,7 @@ def _anything(tables: Pair) -> Event:
     return kinds.IsKind(path, Kind(column.kinds[0]))
 
 
-def _halves(tables: Pair, forecast: Forecast, *, thin: bool) -> Exploration:
+def _halves(tables: Pair, forecast: Forecast, *, thin: bool = False) -> Exploration:
     """Every other output proposes, or fewer where `thin` and there are very many; the rest ranks."""
     step = 2 * -(-max(table.size for table in tables) // (2 * MOST_PROPOSING)) if thin else 2
     search = tables[0].taken(slice(0, None, step)), tables[1].taken(slice(0, None, step))

@@ -57,7 +57,7 @@ class Stock:
 
     def _blocks_of(self, wanted: Mapping[int, int], among: int) -> Iterator[tuple[int, Table]]:
         for request, table in self._draw(list(self._requests(wanted))):
-            self._width = max(self._width, len(table.columns))
+            self._width = max(self._width, table.width)
             self.drawn += table.size
             self._keep(request.side, table, among)
             yield request.side, table

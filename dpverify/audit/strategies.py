@@ -196,8 +196,8 @@ def chosen(pairs: PairStrategy, job: Job, judge: Judge, budget: int) -> tuple[tu
         hits = list(zip(*map(proposal.hits, tables[1]), strict=True))
         return judge.promise(proposal.picked, hits, (tables[1][0].size, tables[1][1].size))
 
-    pair, promise, _ = climb(pairs, scored, seed=job.seed)
-    return pair, Chosen(pair=(0, 1), tried=len(datasets) // 2, spent=-(-stock.drawn // 2), promise=promise)
+    pair, _, _ = climb(pairs, scored, seed=job.seed)
+    return pair, Chosen(pair=(0, 1), tried=len(datasets) // 2, spent=-(-stock.drawn // 2))
 
 
 def _strategies() -> Any:

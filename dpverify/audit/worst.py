@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.audit import plan
+from dpverify.audit import plan, strategies
 from dpverify.audit.blocks import Question
 from dpverify.audit.calls import Request
 from dpverify.audit.crew import Crew, Job
@@ -25,7 +25,8 @@ from dpverify.audit.wagers import Wagers, rounds_for
 from dpverify.errors import InputError, shown
 
 WARINESS = 2.0
-"""Deviations by which counts of very rare events are moved further, so that no pair wins by one of them."""
+"""Deviations by which counts of very rare events are moved further, so that no pair wins by one of them. A climb sees so few
+outputs of a pair that it would see nothing."""
 
 Report = Callable[[int, int], None]
 """Called with the outputs drawn and those in the budget."""
@@ -79,16 +80,13 @@ class Search:
             known = replace(job, inputs=tuple(datasets), names=tuple(names[number] for number in range(len(datasets))))
             return known, lambda crew, report: self._tournament(pairs, job.seed, crew, report)
         if isinstance(inputs, PairStrategy):
-            from dpverify.audit import strategies
-
-            pair, chosen = strategies.chosen(inputs, job, self._judge, int(self.samples * SEARCH_SHARE))
+            pair, chosen = strategies.chosen(inputs, job, self._judge(0.0), int(self.samples * SEARCH_SHARE))
             if inputs.relation is not None:
                 check_neighbours(*pair, inputs.relation)
             return replace(job, inputs=pair), lambda crew, report: chosen
-        return replace(job, inputs=inputs), lambda crew, report: Chosen(pair=(0, 1), tried=1, spent=0, promise=0.0)
+        return replace(job, inputs=inputs), lambda crew, report: Chosen(pair=(0, 1), tried=1, spent=0)
 
-    @property
-    def _judge(self) -> Judge:
+    def _judge(self, wariness: float) -> Judge:
         curve = self.claim.curve
         forecast = Forecast(
             delta=self.claim.delta,
@@ -96,7 +94,7 @@ class Search:
             planned=self.samples,
             points=() if curve is None else curve.points,
             ranking_caution=CAUTION,
-            wariness=WARINESS,
+            wariness=wariness,
         )
         return Judge(forecast=forecast, bits=self.bits)
 
@@ -119,7 +117,7 @@ class Search:
                 bits=self.bits,
                 coins=np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(2**32 - 1, 2)))),
             )
-        return Tournament(stock, self._judge, pairs, wagers).chosen(int(self.samples * SEARCH_SHARE))
+        return Tournament(stock, self._judge(WARINESS), pairs, wagers).chosen(int(self.samples * SEARCH_SHARE))
 
     def _check_budget(self, pairs: list[tuple[int, int]]) -> None:
         """An InputError where there are more datasets than outputs to look at them."""

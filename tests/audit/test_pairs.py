@@ -6,6 +6,7 @@ import copy
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import strategies as st
 
 from dpverify.adjacency import Relation
-from dpverify.audit import strategies, wagers
+from dpverify.audit import learning, search, strategies, wagers
 from dpverify.audit.api import audit
 from dpverify.audit.calls import Request
 from dpverify.audit.events import Within
@@ -355,3 +356,40 @@ def test_only_pairs_that_were_drawn_count_as_tried() -> None:
     only = audit(noisy_sum, inputs=PairStrategy(strategy=st.just(([1], [2])), relation=None), epsilon=1, samples=1000)
     assert only.notes[0].startswith("1 pair of datasets was tried")
     assert recheck(only.evidence).samples == only.samples
+
+
+def test_an_interrupt_before_outputs_were_doubted_leaves_no_refutation() -> None:
+    """Bets have won, and the audit that would doubt them is broken off: what was won is written down, and set aside."""
+    whole = audit(shifted, inputs=STAR, epsilon="0.9", samples=10**6, outputs="reals")
+    spent = whole.evidence["search"]["outputs"]
+
+    def interrupt(drawn: int, budget: int) -> None:
+        if drawn > 2 * spent:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as held:
+        audit(shifted, inputs=STAR, epsilon="0.9", samples=10**6, outputs="reals", progress=interrupt)
+    partial = held.value.partial  # type: ignore[attr-defined]
+    (record,) = (test for test in partial.evidence["tests"] if test["stage"] == EARLIER)
+    assert record["rejects"]
+    assert "ended before" in record["set_aside"]
+    assert partial.verdict is Verdict.UNDECIDED
+
+
+def test_wariness_is_for_rare_events() -> None:
+    plain = Forecast(delta=0.0, alpha=0.01, planned=10**7, caution=1.0)
+    wary = replace(plain, wariness=2.0)
+    asked = np.array([8, 20_000]), 10**5, np.array([0, 10_000]), 10**5
+    assert plain(*asked)[0] > 1
+    assert wary(*asked)[0] <= 0
+    assert wary(*asked)[1] == pytest.approx(plain(*asked)[1], abs=1e-3)
+
+
+def test_scores_are_ranked_on_what_they_did_not_learn_from() -> None:
+    rng = np.random.Generator(np.random.PCG64(2))
+    tables = from_array(rng.random((8_000, 2))), from_array(rng.random((8_000, 2)) ** 0.5)
+    exploration = replace(search._halves(tables, Forecast(delta=0.0, alpha=0.01, planned=1000)), whole=tables)
+    score = learning.additive(tables, learning.axes_of(tables, [Coordinate((0,)), Coordinate((1,))], 4))
+    assert score is not None
+    assert search._ranking(exploration, Within(score, 0.0, math.inf)) is exploration.rank
+    assert search._ranking(exploration, Within(Coordinate((0,)), 0.5, math.inf)) is exploration.whole

@@ -21,7 +21,7 @@ Nothing here stops anything: the engine that draws decides when to look, and wha
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -125,28 +125,7 @@ def average_epsilon_lower(bets: Sequence[Bet], alpha: float) -> float:
     Their own epsilon plays no part. A lower confidence bound at level alpha, at all times at once, where they share one delta;
     else for the epsilon that the claim has at each of their deltas alike. 0.0 where nothing is shown.
     """
-    needed = needed_log_capital(alpha)
-
-    def at(epsilon: float) -> list[Bet]:
-        return [replace(bet, epsilon=epsilon) for bet in bets]
-
-    if rough_log_capital(at(0.0)) < needed - _LEEWAY:
-        return 0.0
-    low, high = 0.0, 1.0
-    while rough_log_capital(at(high)) >= needed and high < 1000:
-        low, high = high, 2 * high
-
-    def surplus(epsilon: float) -> float:
-        return rough_log_capital(at(epsilon)) - needed
-
-    low, high = narrowed(surplus, low, high, (surplus(low), surplus(high)), 1e-10 * max(1.0, high))
-    for back in (1e-9, 1e-7, 1e-5, 1e-3):
-        found = low - back * max(1.0, low)
-        if found <= 0:
-            return 0.0
-        if average_log_capital(at(found)) >= needed:
-            return found
-    return 0.0
+    return _largest_refuted(lambda epsilon: [replace(bet, epsilon=epsilon) for bet in bets], alpha, most=1000.0)
 
 
 def average_delta_lower(bets: Sequence[Bet], alpha: float) -> float:
@@ -155,20 +134,28 @@ def average_delta_lower(bets: Sequence[Bet], alpha: float) -> float:
     Their own delta plays no part; each keeps its epsilon. A lower confidence bound at level alpha on the delta of the claim at
     that epsilon, at all times at once. 0.0 where nothing is shown.
     """
+    return _largest_refuted(lambda delta: [replace(bet, delta=delta) for bet in bets], alpha, most=1.0)
+
+
+def _largest_refuted(at: Callable[[float], list[Bet]], alpha: float, *, most: float) -> float:
+    """The largest value, up to `most` or so, at which the bets that `at` gives have 1/alpha together; 0.0 where none."""
     needed = needed_log_capital(alpha)
 
-    def at(delta: float) -> list[Bet]:
-        return [replace(bet, delta=delta) for bet in bets]
+    def surplus(value: float) -> float:
+        return rough_log_capital(at(value)) - needed
 
-    if rough_log_capital(at(0.0)) < needed - _LEEWAY:
+    if surplus(0.0) < -_LEEWAY:
         return 0.0
     low, high = 0.0, 1.0
-    while high - low > 1e-10:
-        middle = (low + high) / 2
-        low, high = (middle, high) if rough_log_capital(at(middle)) >= needed else (low, middle)
+    while high < most and surplus(high) >= 0:
+        low, high = high, 2 * high
+    low, high = narrowed(surplus, low, high, (surplus(low), surplus(high)), 1e-10 * max(1.0, high))
     for back in (1e-9, 1e-7, 1e-5, 1e-3):
-        if low - back > 0 and average_log_capital(at(low - back)) >= needed:
-            return low - back
+        found = low - back * max(1.0, low)
+        if found <= 0:
+            return 0.0
+        if average_log_capital(at(found)) >= needed:
+            return found
     return 0.0
 
 
