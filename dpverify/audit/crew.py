@@ -18,6 +18,11 @@ from dpverify.audit.calls import NAMES, Caller, Calls, Request
 class Crew(Protocol):
     """Whatever turns requests into answers."""
 
+    @property
+    def hands(self) -> int:
+        """How many blocks may be drawn at the same time."""
+        ...
+
     def answers(self, requests: Iterable[Request], question: Question) -> Iterator[tuple[Request, Answer]]:
         """An answer for each request, in their order. Raises MechanismError in the place of a block that fails."""
         ...
@@ -51,6 +56,8 @@ class Job:
 
 class Alone:
     """Blocks are drawn in this process, one after the other."""
+
+    hands = 1
 
     def __init__(self, job: Job) -> None:
         self._caller = job.caller()

@@ -59,7 +59,7 @@ class Crowd:
         self._job = job
         self._theirs = executor
         self._ours: Executor | None = None
-        self._workers = workers or _workers_of(executor)
+        self.hands = workers or _workers_of(executor)
         self._run = uuid.uuid4().hex
         self._payload: bytes | None = None
         if isinstance(executor, ThreadPoolExecutor):
@@ -70,7 +70,7 @@ class Crowd:
     def answers(self, requests: Iterable[Request], question: Question) -> Iterator[tuple[Request, Answer]]:
         source = iter(requests)
         waiting: deque[_Task] = deque()
-        size, handed_out, window = 1, 0, IN_FLIGHT * self._workers
+        size, handed_out, window = 1, 0, IN_FLIGHT * self.hands
         try:
             while True:
                 while len(waiting) < window and all(task.future is not None for task in waiting):
@@ -170,7 +170,7 @@ class Crowd:
         if method == "spawn":
             worker.packed(self._job)
         context = multiprocessing.get_context(method)
-        return ProcessPoolExecutor(self._workers, context, worker.start, (self._run, self._job))
+        return ProcessPoolExecutor(self.hands, context, worker.start, (self._run, self._job))
 
 
 def _failed(future: Future[Any]) -> bool:

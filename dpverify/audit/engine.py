@@ -30,6 +30,9 @@ from dpverify.audit.table import Codes, Path, Table, joined
 FEWEST = 20
 """Outputs a side below which nothing is worth confirming."""
 
+FIRST_LOOK = 20_000
+"""Outputs a side that are drawn before any others where a stage explores more, to see how wide an output is."""
+
 MOST_MARKS = 1_000_000
 """Blocks of which it is remembered how they begin, at most."""
 
@@ -117,6 +120,7 @@ class Engine:
         self.apart = False
         self._explored: tuple[list[Table], list[Table]] = ([], []) if explored is None else ([explored[0]], [explored[1]])
         self._given = len(self._explored[0])
+        self.sampler.width = max([self.sampler.width, *(table.width for tables in self._explored for table in tables)])
         self._spot: tuple[list[Table], list[Table]] = ([], [])
         self._spot_size = 0
         self._marks: dict[int, int] = {}
@@ -152,14 +156,13 @@ class Engine:
 
     def _stage(self, stage: Stage) -> _After:
         self._number += 1
-        size = min(stage.explore, max(self._room(), FEWEST))
-        blocks = self._explore((size, size))
+        blocks, explored = self._explore(stage.explore)
         if self._number == 1:
             self._note_opaque()
         if self._number == 1 and (reason := self._repeats(blocks) or self._shared()) is not None:
             self.notes.append(reason)
             return _After.DOUBT
-        return self._confirm(stage, self._pick(stage))
+        return self._confirm(replace(stage, confirm=stage.confirm + stage.explore - explored), self._pick(stage))
 
     def _doubt(self) -> None:
         """Start over with one output per independently seeded call, on what is left of the budget and of alpha."""
@@ -194,17 +197,22 @@ class Engine:
 
     # --- exploring --------------------------------------------------------------------------------------------------
 
-    def _explore(self, sizes: tuple[int, int]) -> tuple[list[Codes], list[Codes]]:
-        """Draw exploration outputs; the codes of whole outputs, block by block, in the first stage."""
+    def _explore(self, wanted: int) -> tuple[tuple[list[Codes], list[Codes]], int]:
+        """Draw exploration outputs, of either side as many as are wanted and have room: the codes of whole outputs, block by
+        block, in the first stage; and how many were drawn. The first outputs of all show how much room one takes."""
         blocks: tuple[list[Codes], list[Codes]] = ([], [])
-        for side, table in self._tables(sizes, apart=self.apart):
-            self._explored[side].append(table)
-            if self._number == 1:  # nobody looks at those of later stages
-                blocks[side].append(table.whole())
-        return blocks
+        drawn = 0
+        for upto in (min(FIRST_LOOK, wanted), wanted) if self._number == 1 else (wanted,):
+            size = min(upto - drawn, max(self._room(), 0 if drawn else FEWEST))
+            fewest = FEWEST_BLOCKS if upto == wanted and (self._number == 1 or self.apart) else 4
+            for side, table in self._tables((size, size), apart=self.apart, fewest=fewest):
+                self._explored[side].append(table)
+                if self._number == 1:  # nobody looks at those of later stages
+                    blocks[side].append(table.whole())
+            drawn += size
+        return blocks, drawn
 
-    def _tables(self, sizes: tuple[int, int], *, apart: bool) -> Iterator[tuple[int, Table]]:
-        fewest = FEWEST_BLOCKS if self._number == 1 or apart else 4
+    def _tables(self, sizes: tuple[int, int], *, apart: bool, fewest: int = FEWEST_BLOCKS) -> Iterator[tuple[int, Table]]:
         for side, answer in self.sampler.blocks_of(sizes, Question(keep=True), apart=apart, fewest=fewest):
             self._note_mark(answer)
             assert answer.table is not None

@@ -6,6 +6,7 @@ output never depends on the other outputs of the batch. Scores, which are learne
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -76,21 +77,23 @@ class Aggregate:
         return table.remembered(self, lambda: self._values(table))
 
     def _values(self, table: Table) -> Floats:
+        columns = _steps(table) if self.which.endswith("step") else table.numbers()
+        if self.which.startswith(("largest", "smallest")):
+            outermost = np.fmax if self.which.startswith("largest") else np.fmin
+            found = np.full(table.size, np.nan)
+            for values in columns:
+                outermost(found, values, out=found)
+            return found
+        found, anything = np.zeros(table.size), np.full(table.size, self.which == "numbers")
         with np.errstate(invalid="ignore", over="ignore"):
-            matrix = _steps(table) if self.which.endswith("step") else table.matrix()
-            empty = np.isnan(matrix).all(axis=1)
-            if self.which == "numbers":
-                empty = np.zeros(table.size, dtype=np.bool_)
-                found = (~np.isnan(matrix)).sum(axis=1).astype(np.float64)
-            elif self.which == "sum":
-                found = np.nansum(matrix, axis=1)
-            elif self.which == "nonzero":
-                found = ((matrix != 0) & ~np.isnan(matrix)).sum(axis=1).astype(np.float64)
-            elif self.which.startswith("largest"):
-                found = np.where(np.isnan(matrix), -np.inf, matrix).max(axis=1)
-            else:
-                found = np.where(np.isnan(matrix), np.inf, matrix).min(axis=1)
-        return np.where(empty, np.nan, found)
+            for values in columns:
+                there = ~np.isnan(values)
+                anything |= there
+                if self.which == "sum":
+                    found += np.where(there, values, 0.0)
+                else:
+                    found += there if self.which == "numbers" else there & (values != 0)
+        return np.where(anything, found, np.nan)
 
     def describe(self) -> str:
         return _AGGREGATES[self.which]
@@ -110,9 +113,11 @@ class CountAbove:
         return table.remembered(self, lambda: self._values(table))
 
     def _values(self, table: Table) -> Floats:
-        matrix = _steps(table) if self.steps else table.matrix()
-        found = (matrix > self.cut).sum(axis=1).astype(np.float64)
-        return np.where(np.isnan(matrix).all(axis=1), np.nan, found)
+        found, anything = np.zeros(table.size), np.zeros(table.size, dtype=np.bool_)
+        for values in _steps(table) if self.steps else table.numbers():
+            anything |= ~np.isnan(values)
+            found += values > self.cut
+        return np.where(anything, found, np.nan)
 
     def describe(self) -> str:
         return f"count of {'steps between numbers' if self.steps else 'numbers'} above {self.cut!r} in output"
@@ -132,10 +137,15 @@ class PlaceOfLargest:
         return table.remembered(self, lambda: self._values(table))
 
     def _values(self, table: Table) -> Floats:
-        matrix = np.stack([table.column(path).values for path in self.paths], axis=1)
-        empty = np.isnan(matrix).all(axis=1)
-        found = np.where(np.isnan(matrix), -np.inf, matrix if self.largest else -matrix).argmax(axis=1)
-        return np.where(empty, np.nan, found.astype(np.float64))
+        found, anything = np.zeros(table.size), np.zeros(table.size, dtype=np.bool_)
+        best = np.full(table.size, -np.inf if self.largest else np.inf)
+        for place, path in enumerate(self.paths):
+            values = table.column(path).values
+            anything |= ~np.isnan(values)
+            better = values > best if self.largest else values < best
+            np.copyto(best, values, where=better)
+            np.copyto(found, place, where=better)
+        return np.where(anything, found, np.nan)
 
     def describe(self) -> str:
         which = "largest" if self.largest else "smallest"
@@ -168,26 +178,18 @@ class PlaceOfCode:
 Scalar: TypeAlias = "Coordinate | Combination | Aggregate | CountAbove | PlaceOfLargest | PlaceOfCode | Score"
 
 
-def _steps(table: Table) -> Floats:
+def _steps(table: Table) -> tuple[Floats, ...]:
     """The differences between each number of an output and the one before, the first one as it is; NaN where there is none."""
-    return table.remembered("steps", lambda: _new_steps(table))
+    return table.remembered("steps", lambda: tuple(_new_steps(table)))
 
 
-def _new_steps(table: Table) -> Floats:
-    paths = sorted(table.coordinates, key=lambda path: [(isinstance(step, str), step) for step in path])
-    if not paths:
-        return np.full((table.size, 1), np.nan)
-    matrix = np.stack([table.columns[path].values for path in paths], axis=1)
-    missing = np.isnan(matrix)
-    if not missing.any():
+def _new_steps(table: Table) -> Iterator[Floats]:
+    before = np.zeros(table.size)
+    for path in sorted(table.coordinates, key=lambda path: [(isinstance(step, str), step) for step in path]):
+        values = table.columns[path].values
         with np.errstate(invalid="ignore", over="ignore"):
-            return np.diff(matrix, axis=1, prepend=0.0)
-    places = np.where(missing, 0, np.arange(1, len(paths) + 1))
-    before = np.concatenate([np.zeros((table.size, 1), dtype=np.int64), np.maximum.accumulate(places, axis=1)[:, :-1]], axis=1)
-    padded = np.concatenate([np.zeros((table.size, 1)), matrix], axis=1)
-    with np.errstate(invalid="ignore", over="ignore"):
-        found: Floats = matrix - np.take_along_axis(padded, before, axis=1)
-    return found
+            yield values - before
+        before = np.where(np.isnan(values), before, values)
 
 
 def spacing_of(scalar: Scalar, table: Table) -> float:

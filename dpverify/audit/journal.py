@@ -135,6 +135,7 @@ class Recalled:
     """A crew that answers from a journal as long as it has answers, then asks another crew and writes down what it says."""
 
     def __init__(self, crew: Crew, journal: Journal) -> None:
+        self.hands = crew.hands
         self._crew = crew
         self._journal = journal
         self._past = True

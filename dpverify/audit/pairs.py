@@ -7,8 +7,10 @@ All scores here are forecasts of a lower bound on epsilon: *heuristic*. What is 
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -130,12 +132,13 @@ def _best(promises: Sequence[float]) -> float:
 
 @dataclass(slots=True)
 class Tournament:
-    """Half of the pairs are dropped in each round, the worse half by forecast."""
+    """Half of the pairs are dropped in each round, the worse half by forecast. `hands`: pairs that are looked at together."""
 
     stock: Stock
     judge: Judge
     pairs: Sequence[Numbers]
     wagers: Wagers | None = None
+    hands: int = 1
 
     def chosen(self, budget: int) -> Chosen:
         """The worst pair, on `budget` outputs a side at most, counting all outputs of all datasets and halving the sum."""
@@ -146,7 +149,7 @@ class Tournament:
         for number in range(rounds):
             counted = self._draw(self._wanted(left, 2 * budget // rounds), proposed)
             if number + 1 < rounds:
-                proposed = {pair: self.judge.proposed(self._explored(pair)) for pair in left}
+                proposed = dict(zip(left, self._proposals(left), strict=True))
                 promise = {pair: one.promise for pair, one in proposed.items()}
             else:
                 promise = {pair: (promise[pair] + counted[pair]) / 2 for pair in left}
@@ -162,6 +165,15 @@ class Tournament:
             explored=self._explored(left[0]) if rounds else None,
             records=() if self.wagers is None else tuple(self.wagers.records()),
         )
+
+    def _proposals(self, pairs: Sequence[Numbers]) -> list[Proposal]:
+        """What the outputs so far propose of each pair, in threads, no two of which share a table."""
+        tables = [(one.apart(), other.apart()) for one, other in map(self._explored, pairs)]
+        threads = min(self.hands, os.cpu_count() or 1, len(pairs))
+        if threads == 1:
+            return [self.judge.proposed(both) for both in tables]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(self.judge.proposed, tables))
 
     def _wanted(self, left: Sequence[Numbers], outputs: int) -> dict[int, int]:
         """So many outputs over all datasets: of one that belongs to m pairs, m^(1/2) times as many as of one that has one."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.audit.cells import places
 from dpverify.audit.features import Scalar, scalar_from_json
 from dpverify.audit.table import Floats, Table
 
@@ -32,19 +33,9 @@ class Axis:
         """How many there are."""
         return len(self.cuts) + 2
 
-    def places(self, table: Table) -> NDArray[np.intp]:
+    def places(self, table: Table) -> NDArray[np.uint8] | NDArray[np.intp]:
         """The cell of each output."""
-        values = self.scalar.values(table)
-        if len(self.cuts) <= 3:
-            found = np.zeros(len(values), dtype=np.intp)
-            for cut in self.cuts:
-                found += values > cut
-        else:
-            found = np.searchsorted(np.array(self.cuts), values, side="left")
-        missing = np.isnan(values)
-        if missing.any():
-            found[missing] = len(self.cuts) + 1
-        return found
+        return places(self.scalar.values(table), self.cuts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +57,13 @@ class Score:
         return table.remembered(self, lambda: self._values(table))
 
     def _values(self, table: Table) -> Floats:
-        places = [axis.places(table) for axis in self.axes]
+        found = [axis.places(table) for axis in self.axes]
         total = np.zeros(table.size, dtype=np.int64)
         for term in self.terms:
-            cell = places[term.axes[0]]
+            cell = found[term.axes[0]].astype(np.intp)
             for other in term.axes[1:]:
-                cell = cell * self.axes[other].cells + places[other]
+                cell *= self.axes[other].cells
+                cell += found[other]
             total += np.array(term.table, dtype=np.int64)[cell]
         return total / MILLI
 

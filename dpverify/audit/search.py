@@ -202,7 +202,7 @@ def _ranked(exploration: Exploration, proposed: list[Candidate]) -> list[Candida
     found = {id(candidate): candidate for candidate in [*by_promise, *by_absence]}.values()
     again: list[Candidate] = []
     forecast = replace(exploration.forecast, caution=exploration.forecast.ranking_caution)
-    boldly = replace(exploration.forecast, caution=BOLDNESS, wariness=0.0)
+    boldly = replace(exploration.forecast, caution=BOLDNESS)
     for forward in (True, False):
         there = [candidate for candidate in found if candidate.lead.forward == forward]
         sides = [_ranking(exploration, one.event)[:: 1 if forward else -1] for one in there]

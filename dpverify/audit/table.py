@@ -223,15 +223,9 @@ class Table:
         labels = (label for column in self.columns.values() for label in column.labels.values())
         return {label.removeprefix(OPAQUE).removesuffix(">") for label in labels if label.startswith(OPAQUE)}
 
-    def matrix(self) -> Floats:
-        """All numbers of all outputs: one row an output, NaN where there is none."""
-        return self.remembered("matrix", self._matrix)
-
-    def _matrix(self) -> Floats:
-        paths = self.coordinates
-        if not paths:
-            return np.full((self.size, 1), np.nan)
-        return np.stack([self.columns[path].values for path in paths], axis=1)
+    def numbers(self) -> tuple[Floats, ...]:
+        """All numbers of all outputs, one array a coordinate; NaN where an output has none."""
+        return self.remembered("numbers", lambda: tuple(self.columns[path].values for path in self.coordinates))
 
     def whole(self) -> Codes:
         """One code for each whole output. Absent cells add nothing, so it does not depend on the rest of the batch."""
@@ -254,6 +248,10 @@ class Table:
         columns = {path: column.taken(rows) for path, column in self.columns.items()}
         size = len(range(*rows.indices(self.size))) if isinstance(rows, slice) else int(np.arange(self.size)[rows].size)
         return Table(size, columns)
+
+    def apart(self) -> Table:
+        """The same columns, and nothing remembered: tables that threads share would remember for each other."""
+        return Table(self.size, self.columns)
 
     def kept(self) -> Table:
         """The same outputs in memory of their own: a mechanism may well write into what it returned again."""

@@ -117,7 +117,8 @@ class Search:
                 bits=self.bits,
                 coins=np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(2**32 - 1, 2)))),
             )
-        return Tournament(stock, self._judge(WARINESS), pairs, wagers).chosen(int(self.samples * SEARCH_SHARE))
+        judge = self._judge(WARINESS)
+        return Tournament(stock, judge, pairs, wagers, hands=crew.hands).chosen(int(self.samples * SEARCH_SHARE))
 
     def _check_budget(self, pairs: list[tuple[int, int]]) -> None:
         """An InputError where there are more datasets than outputs to look at them."""

@@ -18,6 +18,7 @@ import dpverify.audit.records
 from dpverify.audit import plan, progress
 from dpverify.audit.api import audit
 from dpverify.audit.engine import trials_within
+from dpverify.audit.search import pick
 from dpverify.errors import InputError
 from dpverify.guarantees import Verdict
 
@@ -297,6 +298,26 @@ def test_the_whole_budget_may_be_spent_for_a_larger_bound() -> None:
     assert early.verdict is late.verdict is Verdict.REFUTED
     assert early.samples < late.samples
     assert early.epsilon_lower < late.epsilon_lower < math.log(10)
+
+
+def test_how_much_is_kept_of_wide_outputs_does_not_grow_with_the_samples() -> None:
+    """Of an audit that will not stop early, too. What is not kept to look for events is counted instead."""
+    kept: list[int] = []
+
+    def wide(data, rng, size):
+        return rng.integers(0, 2, (size, 50), dtype=np.int8) | (np.arange(50) == 7) * data
+
+    def watched(tables, **settings):
+        kept.extend(table.size * len(table.columns) for table in tables)
+        return pick(tables, **settings)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("dpverify.audit.engine.ROOM", 1_200_000)
+        patched.setattr("dpverify.audit.engine.pick", watched)
+        result = audit(wide, inputs=(0, 1), epsilon=0, samples=300_000, stop_early=False)
+    assert 900_000 < max(kept) <= 1_200_000
+    assert 299_000 < result.samples <= 300_000
+    assert result.verdict is Verdict.REFUTED
 
 
 def test_wide_outputs_are_drawn_in_small_blocks_and_few_of_them_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

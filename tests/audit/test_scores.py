@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.audit import families, learning, search
+from dpverify.audit.cells import COMPARED, places
 from dpverify.audit.events import Pieces, Within, event_from_json
 from dpverify.audit.events import learned as learned_events
 from dpverify.audit.events import pieces as pieces_events
@@ -52,6 +53,22 @@ def test_scalars_of_whole_outputs() -> None:
     assert values(CountAbove(0.0, steps=True), ROWS) == [1, 1, 1]
     assert values(PlaceOfLargest(places), ROWS) == [0, 1, 0]
     assert values(PlaceOfLargest(places, largest=False), ROWS) == [1, 0, 1]
+
+
+@given(
+    st.lists(st.floats(-4, 4) | st.sampled_from([math.nan, math.inf, -math.inf, 0.0, 1.0]), min_size=1, max_size=20),
+    st.sets(st.floats(-4, 4) | st.integers(-2, 2).map(float), max_size=6),
+    st.booleans(),
+)
+def test_a_cell_counts_the_cuts_below_a_value(numbers: list[float], cuts: set[float], many: bool) -> None:
+    there = sorted({cut + 0.0 for cut in cuts} | ({10.0 + k for k in range(COMPARED)} if many else set()))
+    wanted = [len(there) + 1 if math.isnan(number) else sum(cut < number for cut in there) for number in numbers]
+    assert places(np.array(numbers), there).tolist() == wanted
+
+
+def test_a_cell_of_codes_is_exact() -> None:
+    codes = np.array([2**63 + 1, 2**63, 5, 2**64 - 1], dtype=np.uint64)
+    assert places(codes, np.unique(codes)).tolist() == [2, 1, 0, 3]
 
 
 def test_scalars_of_ragged_outputs_skip_what_is_no_number() -> None:

@@ -225,9 +225,9 @@ def test_paths_have_names() -> None:
     assert name((2, LENGTH)) == "length of output[2]"
 
 
-def test_a_matrix_of_no_numbers_is_empty_and_constant_columns_have_kinds() -> None:
+def test_where_no_output_holds_a_number_there_is_none_and_constant_columns_have_kinds() -> None:
     assert np.isnan(from_objects(["a", "b"]).taken(slice(0, 1)).columns[()].values).all()
-    assert np.isnan(Table(2, {(): constant(Kind.NONE, 2)}).matrix()).all()
+    assert not Table(2, {(): constant(Kind.NONE, 2)}).numbers()
     assert isinstance(constant(Kind.LIST, 3), Column)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.audit.cells import places
 from dpverify.audit.events.atoms import one_value
 from dpverify.audit.events.thresholds import Within, cut_points, plain_cut
 from dpverify.audit.exploration import Candidate, Exploration
@@ -67,7 +68,7 @@ def axis_of_scalar(exploration: Exploration, scalar: Scalar) -> Axis | None:
         return None
     values = tuple(scalar.values(table) for table in exploration.search)
     cuts = np.unique([plain_cut(cut, ordered.pooled) for cut in cut_points(ordered, CUTS)])
-    cells = tuple(np.where(np.isnan(side), len(cuts) + 1, np.searchsorted(cuts, side)) for side in values)
+    cells = tuple(places(side, cuts).astype(np.intp) for side in values)
     below = np.tri(len(cuts), len(cuts) + 2)
     above = np.concatenate([1 - below[:, :-1], np.zeros((len(cuts), 1))], axis=1)
     events: tuple[Event, ...] = (
@@ -79,7 +80,7 @@ def axis_of_scalar(exploration: Exploration, scalar: Scalar) -> Axis | None:
 
 def _axis_of_values(exploration: Exploration, path: Path, few: Codes, codes: tuple[Codes, ...]) -> Axis:
     """One cell a value. Where the values are numbers, thresholds between them are options too."""
-    cells = tuple(np.searchsorted(few, side) for side in codes)
+    cells = tuple(places(side, few).astype(np.intp) for side in codes)
     events: list[Event] = [one_value(exploration, path, int(code)) for code in few]
     members = np.eye(len(few))
     columns = [table.column(path) for table in exploration.search]
