@@ -71,7 +71,7 @@ def stages_for(samples: int, *, share: float, stop_early: bool = True, explored:
         explore = max(samples // 4, 10)
         looks = (Look(part=0.25, share=0.1 * share), Look(part=1.0, share=0.9 * share))
         return [Stage(explore=explore, confirm=samples - explore, looks=looks, quick=True)]
-    quick, second, third = (min(samples // part, most) for part, most in ((200, 20_000), (25, 100_000), (16, 120_000)))
+    quick, second, third = (min(samples // part, most) for part, most in ((200, 20_000), (25, 100_000), (16, 80_000)))
     return [
         Stage(explore=quick, confirm=quick, looks=(Look(part=1.0, share=0.06 * share),), reused=True, quick=True),
         Stage(explore=second // 2, confirm=second, looks=(Look(part=1.0, share=0.1 * share),), reused=True),

@@ -143,7 +143,8 @@ class Column:
     def taken(self, rows: Any) -> Column:
         """The cells of some rows."""
         exact, texts, known = (None if part is None else part[rows] for part in (self.exact, self.texts, self.known))
-        return Column(self.values[rows], known, exact, self.labels, texts, self.spacing)
+        values = np.ascontiguousarray(self.values[rows])  # which are read many times
+        return Column(values, known, exact, self.labels, texts, self.spacing)
 
     def kept(self) -> Column:
         """The same cells in memory of their own."""

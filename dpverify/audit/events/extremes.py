@@ -15,7 +15,7 @@ from dpverify.audit.exploration import Candidate, Exploration, Lead
 from dpverify.audit.features import Scalar
 from dpverify.audit.table import Floats
 
-OUTERMOST = 2_000
+OUTERMOST = 5_000
 """Outputs of either side through which the curve is drawn, at most; and no more than a fifth of them all."""
 
 FEWEST = 100
@@ -40,7 +40,7 @@ class Tail:
 def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
     """The most promising threshold among the outermost outputs, from either end and in either direction."""
     sides = [scalar.values(table) for table in exploration.whole or exploration.search]
-    first, second = (values[np.isfinite(values)] for values in sides)
+    first, second = map(_finite, sides)
     most = min(OUTERMOST, min(len(first), len(second)) // 5)
     if most < FEWEST:
         return
@@ -60,6 +60,11 @@ def propose(exploration: Exploration, scalar: Scalar) -> Iterator[Candidate]:
             cut = plain_cut(float(tail.cuts[best]), tail.pooled)
             event = Within(scalar, cut, math.inf) if upper else Within(scalar, -math.inf, cut)
             yield Candidate(event, Lead(forward, promise, 0, foreseen=promise))
+
+
+def _finite(values: Floats) -> Floats:
+    finite = np.isfinite(values)
+    return values if finite.all() else values[finite]
 
 
 def _ends(values: Floats, most: int) -> tuple[Floats, Floats]:
