@@ -30,8 +30,9 @@ from dpverify.audit.table import Codes, Path, Table, joined
 FEWEST = 20
 """Outputs a side below which nothing is worth confirming."""
 
-FIRST_LOOK = 20_000
-"""Outputs a side that are drawn before any others where a stage explores more, to see how wide an output is."""
+FIRST_LOOK, WITHOUT_LOOK = 2_048, 8_192
+"""Outputs a side that are drawn before any others, to see how wide an output is, where the first stage explores more than the
+second number."""
 
 MOST_MARKS = 1_000_000
 """Blocks of which it is remembered how they begin, at most."""
@@ -162,7 +163,8 @@ class Engine:
         if self._number == 1 and (reason := self._repeats(blocks) or self._shared()) is not None:
             self.notes.append(reason)
             return _After.DOUBT
-        return self._confirm(replace(stage, confirm=stage.confirm + stage.explore - explored), self._pick(stage))
+        stage = replace(stage, confirm=stage.confirm + stage.explore - explored)
+        return self._confirm(stage, self._pick(stage))
 
     def _doubt(self) -> None:
         """Start over with one output per independently seeded call, on what is left of the budget and of alpha."""
@@ -202,7 +204,8 @@ class Engine:
         block, in the first stage; and how many were drawn. The first outputs of all show how much room one takes."""
         blocks: tuple[list[Codes], list[Codes]] = ([], [])
         drawn = 0
-        for upto in (min(FIRST_LOOK, wanted), wanted) if self._number == 1 else (wanted,):
+        look = FIRST_LOOK if self._number == 1 and wanted > WITHOUT_LOOK and not self._given else wanted
+        for upto in dict.fromkeys((look, wanted)):
             size = min(upto - drawn, max(self._room(), 0 if drawn else FEWEST))
             fewest = FEWEST_BLOCKS if upto == wanted and (self._number == 1 or self.apart) else 4
             for side, table in self._tables((size, size), apart=self.apart, fewest=fewest):
@@ -304,7 +307,7 @@ class Engine:
 
     def _counted(self, stage: Stage, picked: list[Picked]) -> _After:
         tallies = [_Tally(one) for one in picked]
-        question = self._question(picked, keep=stage.reused)
+        question = self._question(picked, keep=stage.reused and stage.confirm <= self._room())
         sizes: tuple[list[int], list[int]] = ([], [])
         kept: tuple[list[Table], list[Table]] = ([], [])
         done, moments = 0, MOMENTS if self._bets is not None else 1
@@ -328,9 +331,8 @@ class Engine:
         if (reason := self._suspect(tallies, sizes, dependence.LEVEL)) is not None:
             self.notes.append(reason)
             return _After.DOUBT
-        if sum(sizes[0]) <= self._room():
-            for side in (0, 1):
-                self._explored[side].extend(kept[side])
+        for side in (0, 1):
+            self._explored[side].extend(kept[side])
         return _After.GO_ON
 
     def _count(

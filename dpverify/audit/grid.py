@@ -95,8 +95,8 @@ def _largest_rounded_to(cut: float, spacing: float) -> float | None:
 
 def _spacing(numbers: Floats) -> float:
     """A power of two; at most 1 where all numbers are whole, so that whole numbers stay what they are."""
-    low, high = np.quantile(numbers, [0.25, 0.75])
-    spread = float(high - low) or float(numbers.std()) or float(np.abs(numbers).max()) or 1.0
+    low, high = map(float, np.quantile(numbers, [0.25, 0.75]))
+    spread = high - low or float(numbers.std()) or float(np.abs(numbers).max()) or 1.0
     exponent = math.frexp(spread)[1] - 1 - BITS_OF_SPREAD if math.isfinite(spread) else 0
     if bool((numbers == np.rint(numbers)).all()):
         exponent = min(exponent, 0)

@@ -13,6 +13,7 @@ import fcntl
 import json
 import os
 import struct
+import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
@@ -28,6 +29,10 @@ from dpverify.errors import InputError, shown
 
 MAGIC = b"dpverify checkpoint 1\n"
 _HEAD = struct.Struct("<QI")
+
+
+PATIENCE = 1.0
+"""Seconds for which a lock is waited for."""
 
 
 class Journal:
@@ -76,12 +81,19 @@ class Journal:
         self._file.close()
 
     def _lock(self) -> None:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InputError(
-                f"checkpoint = {shown(self.path)}: another audit writes to this file; wait for it, or name another file."
-            ) from None
+        """The workers of an audit that was killed hold its lock until they see that it is gone."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except OSError:
+                if time.monotonic() < deadline:
+                    time.sleep(0.05)
+                    continue
+                raise InputError(
+                    f"checkpoint = {shown(self.path)}: another audit writes to this file; wait for it, or name another file."
+                ) from None
 
     def _begin(self, request: Mapping[str, Any]) -> None:
         """Find the request of an earlier process and compare it, or write down this one."""

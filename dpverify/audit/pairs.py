@@ -167,13 +167,21 @@ class Tournament:
         )
 
     def _proposals(self, pairs: Sequence[Numbers]) -> list[Proposal]:
-        """What the outputs so far propose of each pair, in threads, no two of which share a table."""
-        tables = [(one.apart(), other.apart()) for one, other in map(self._explored, pairs)]
+        """What the outputs so far propose of each pair, in threads. No two of these share a table, and none grows trees, for
+        which a setting of the whole process is changed."""
+        explored = [self._explored(pair) for pair in pairs]
+
+        def proposed(both: Pair) -> Proposal:
+            return self.judge.proposed((both[0].apart(), both[1].apart()))
+
         threads = min(self.hands, os.cpu_count() or 1, len(pairs))
         if threads == 1:
-            return [self.judge.proposed(both) for both in tables]
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(self.judge.proposed, tables))
+            return [proposed(both) for both in explored]
+        pool = ThreadPoolExecutor(threads)
+        try:
+            return list(pool.map(proposed, explored))
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def _wanted(self, left: Sequence[Numbers], outputs: int) -> dict[int, int]:
         """So many outputs over all datasets: of one that belongs to m pairs, m^(1/2) times as many as of one that has one."""

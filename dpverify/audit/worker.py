@@ -5,6 +5,8 @@ Threads of one process take turns: the global generators that are seeded for a b
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import pickle
 import signal
 import site
@@ -61,7 +63,16 @@ def forget(run: str) -> None:
 def start(run: str, job: Job) -> None:
     """The first thing that a process of our own pool does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     adopt(run, job)
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for ever, and hold the lock of the checkpoint that it has inherited."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def work(run: str, payload: bytes | None, requests: tuple[Request, ...], question: Question, attempt: int) -> Result:

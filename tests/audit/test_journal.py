@@ -104,6 +104,33 @@ def test_nothing_measured_is_lost_after_kill_9(tmp_path: Path) -> None:
     assert int(again) == int(calls) - 99 + 2  # two first calls of the new process
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_workers_of_an_audit_that_was_killed_leave_its_checkpoint(tmp_path: Path, workers: int) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+        import sys, time
+        from dpverify.audit.api import audit
+
+        def slow(data, rng, size):
+            time.sleep(0.02)
+            print("called", flush=True)
+            return data + rng.geometric(0.6, size) - rng.geometric(0.6, size)
+
+        audit(slow, inputs=(0, 1), epsilon=1, samples=4_000, seed=2, checkpoint=sys.argv[1], workers=int(sys.argv[2]))
+        """)
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, str(script), str(tmp_path / "file"), str(workers)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        for _ in range(60):
+            assert process.stdout.readline() == "called\n"
+        process.kill()
+        process.communicate(timeout=30)  # which ends when the last process that may write has ended
+    subprocess.run([*command[:-1], "1"], check=True, capture_output=True, env=environment)
+
+
 def test_a_mechanism_that_failed_may_be_corrected_and_the_audit_goes_on(tmp_path: Path) -> None:
     broken = True
 
