@@ -109,12 +109,12 @@ def test_the_workers_of_an_audit_that_was_killed_leave_its_checkpoint(tmp_path: 
     script = tmp_path / "script.py"
     script.write_text(
         textwrap.dedent("""
-        import sys, time
+        import os, sys, time
         from dpverify.audit.api import audit
 
         def slow(data, rng, size):
-            time.sleep(0.02)
-            print("called", flush=True)
+            time.sleep(0.005)
+            os.write(1, b"called\\n")
             return data + rng.geometric(0.6, size) - rng.geometric(0.6, size)
 
         audit(slow, inputs=(0, 1), epsilon=1, samples=4_000, seed=2, checkpoint=sys.argv[1], workers=int(sys.argv[2]))
