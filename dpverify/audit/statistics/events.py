@@ -32,7 +32,7 @@ def epsilon_lower(counts: Counts, *, delta: float, alpha: float, design: Design 
     `delta` in [0, 1], a double at least as large as the claimed one; `alpha` in (0, 1); `design` as in `Design`: pass
     "fixed" unless the sides came from a fair coin. Statistical at level alpha: if (epsilon, delta) holds, the bound exceeds
     epsilon with probability at most alpha. Always finite; 0.0 where nothing is shown. Certified and rounded down; the
-    joint test stops within a part 1e-2 of the level. Raises InputError for numbers outside their domains.
+    joint test stops within a part 3e-2 of the level. Raises InputError for numbers outside their domains.
     """
     check(delta=delta, alpha=alpha)
     if _conditional(counts, delta, design):

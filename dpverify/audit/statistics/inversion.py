@@ -49,8 +49,8 @@ def ratio_above(epsilon: float) -> float:
 _LARGEST_RATIO = 1e25
 
 
-CLOSE, _AGREED = 1e-2, 1e-6
-"""How far below equality a search for a root may stop, a few thousandths of a deviation; and how near it must not, so that the
+CLOSE, _AGREED = 3e-2, 1e-6
+"""How far below equality a search for a root may stop, a hundredth of a deviation; and how near it must not, so that the
 same question asked afresh, whose last digits may differ, has the same answer."""
 
 _SKEWED, _HARDLY_SKEWED = 2.2, 25
@@ -140,7 +140,7 @@ class Nuisance:
 
 
 def joint_epsilon_lower(counts: Counts, *, delta: float, alpha: float) -> float:
-    """The largest epsilon >= 0 that the joint test rejects, to a part 1e-2 of the level; 0.0 where none."""
+    """The largest epsilon >= 0 that the joint test rejects, to a part 3e-2 of the level; 0.0 where none."""
     test = _EpsilonTest.of(counts, delta, alpha)
     if test is None:
         return 0.0
@@ -184,7 +184,7 @@ class _EpsilonTest:
 
 
 def joint_delta_lower(counts: Counts, *, epsilon: float, alpha: float) -> float:
-    """The largest delta that the joint test rejects at this epsilon, to a part 1e-2 of the level; 0.0 where none."""
+    """The largest delta that the joint test rejects at this epsilon, to a part 3e-2 of the level; 0.0 where none."""
     if counts.hits == 0 or counts.other_draws == 0 or alpha < _LEAST_LEVEL:
         return 0.0
     z, ratio = quantile(alpha), ratio_above(epsilon)
