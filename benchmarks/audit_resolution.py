@@ -1,6 +1,6 @@
 """How close an audit of a correct mechanism comes to its claim: python benchmarks/audit_resolution.py
 
-Writes reports/audit-resolution.md. 10^6 outputs a side, search included, at 95 %, one look; medians over 20 seeds. The
+Writes reports/audit-resolution.md. 10^6 outputs a side, search included, at 95 %, one look; medians over 100 seeds. The
 limits are those of the best event known in advance, with Clopper-Pearson bounds at the expected counts and nothing spent on
 search.
 
@@ -23,7 +23,7 @@ import numpy as np
 import dpverify as dv
 
 REPORT = Path(__file__).resolve().parent.parent / "reports" / "audit-resolution.md"
-SAMPLES, SEEDS, ALPHA = 10**6, 20, "0.05"
+SAMPLES, SEEDS, ALPHA = 10**6, 100, "0.05"
 NOISE = dv.Gaussian.calibrate(epsilon=1, delta="1e-5")
 SIGMA = float(NOISE.sigma)
 DELTAS = [f"{10 ** (-6 + place / 4):.6g}" for place in range(21)]
