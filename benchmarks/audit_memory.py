@@ -40,7 +40,7 @@ CASES: dict[str, tuple[Any, dict[str, Any], tuple[int, ...]]] = {
     "twenty numbers": (
         noisy_vector,
         {"inputs": (np.zeros(20), np.eye(20)[0]), "epsilon": 1, "outputs": "reals", "stop_early": False},
-        (10**6, 10**7, 10**8),
+        (10**6, 10**7),
     ),
 }
 
@@ -51,14 +51,14 @@ def measured(case: str, samples: int) -> dict[str, Any]:
 
     from dpverify.audit.api import audit
 
-    started = time.perf_counter()
+    started = time.process_time()
     mechanism, options, _ = CASES[case]
     result = audit(mechanism, samples=samples, progress=False, **options)
     return {
         "verdict": result.verdict.value,
         "drawn": result.evidence["drawn"],
         "epsilon_lower": result.epsilon_lower,
-        "seconds": time.perf_counter() - started,
+        "seconds": time.process_time() - started,
         "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }
 
@@ -82,7 +82,7 @@ def main(largest: int) -> int:
         f"A bit: randomized response with epsilon = log(187/69) = 0.99704 against 0.9971. Twenty numbers: Laplace noise\n"
         f"of scale 1, one of them moved by 1, against 1, the whole budget spent. Each audit in a process of its own; the peak\n"
         f"is that of the whole process, interpreter and libraries included; the limit is 1,024 MiB.\n\n"
-        f"| outputs | samples | outputs drawn | verdict | epsilon at least | seconds | peak, MiB |\n"
+        f"| outputs | samples | outputs drawn | verdict | epsilon at least | CPU seconds | peak, MiB |\n"
         f"|---|---|---|---|---|---|---|\n" + "\n".join(lines) + "\n"
     )
     return 0 if max(peaks) < LIMIT else 1
